@@ -1,0 +1,74 @@
+# Commands for people who work with Slicewise. `make` alone lists them.
+SHELL := /bin/bash
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+VERSIONS ?= 1.37
+LOCK := requirements/run.lock
+DEVLOCK := requirements/dev.lock
+
+.PHONY: help setup dev engine demo stop check fix test test-browser test-cluster bench lock messages
+
+help: ## list the commands
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+$(VENV)/.run: $(LOCK)
+	@command -v $(PYTHON) >/dev/null || { echo "Python 3.11 is needed: install it, or say PYTHON=/path/to/python3.11" >&2; exit 2; }
+	@test -x $(BIN)/python || { echo "Making the virtual environment in $(VENV)"; $(PYTHON) -m venv $(VENV); }
+	@echo "Installing what the product runs on (half a minute)"
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r $(LOCK)
+	@touch $@
+
+$(VENV)/.dev: $(DEVLOCK) $(VENV)/.run
+	@echo "Installing what checks and tests need"
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r $(DEVLOCK)
+	@touch $@
+
+setup: $(VENV)/.run engine ## the virtual environment, the engine and the message catalogues
+	@$(BIN)/python scripts/messages.py compile
+
+dev: setup $(VENV)/.dev ## setup, and what checks and tests need
+
+engine: $(VENV)/.run ## build the engine; VERSIONS=all for every supported minor
+	@$(BIN)/python engine/build.py --versions $(VERSIONS)
+
+demo: setup ## a running portal on a simulated cluster; Ctrl-C stops it. CLUSTER=real for a real control plane
+	@$(BIN)/python -m portal.supervisor $(if $(CLUSTER),--cluster $(CLUSTER)) $(if $(PORT),--port $(PORT))
+
+stop: ## stop the embedded Postgres, Valkey and engines
+	@$(BIN)/python manage.py stop_embedded
+
+check: dev ## format, lint, types, imports, migrations, templates
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/djade --check $$(git ls-files 'templates/*.html')
+	@$(BIN)/mypy .
+	@PYTHONPATH=. $(BIN)/lint-imports
+	@$(BIN)/python manage.py makemigrations --check --dry-run
+	@$(BIN)/python manage.py check --fail-level WARNING
+	@$(BIN)/python scripts/messages.py check
+
+fix: dev ## put format and simple lint right
+	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format . ; $(BIN)/djade $$(git ls-files 'templates/*.html')
+
+test: dev ## everything that needs no real control plane and no browser
+	@$(BIN)/python engine/build.py --versions all
+	@$(BIN)/pytest -m "not cluster and not browser" $(ARGS)
+
+test-browser: dev ## the main job in Chromium
+	@$(BIN)/pytest -m browser tests/browser $(ARGS)
+
+test-cluster: dev ## the same claims shown on real control planes; FULL=1 for the long walks
+	@$(BIN)/python engine/build.py --versions 1.34,1.37
+	@FULL=$(FULL) $(BIN)/pytest -m cluster tests/cluster tests/contract $(ARGS)
+
+bench: dev ## measure, as ratios against a reference in the same run
+	@$(BIN)/python -m tests.bench
+
+lock: ## resolve requirements/*.in again
+	@$(BIN)/pip install --quiet uv
+	@$(BIN)/uv pip compile requirements/run.in --generate-hashes --quiet --no-annotate --no-header --python-version 3.11 -o $(LOCK)
+	@$(BIN)/uv pip compile requirements/dev.in -c $(LOCK) --generate-hashes --quiet --no-annotate --no-header --python-version 3.11 -o $(DEVLOCK)
+
+messages: dev ## collect strings to translate into locale/ko
+	@$(BIN)/python scripts/messages.py update

@@ -1,0 +1,87 @@
+"""Plans and claim requests.
+
+A plan is a value: what was shown is what is stored, approved, re-checked and
+applied. A claim request is a row in a queue: workers take it by compare-and-set
+and a lease, so a lost message or a dead worker costs seconds.
+"""
+
+from __future__ import annotations
+
+import uuid
+
+import pghistory
+from django.conf import settings
+from django.db import models
+
+from claims.domain.lifecycle import State
+from inventory.models import Cluster
+from portal.accounts.models import Tenant
+
+
+class ClaimPlan(models.Model):
+    """What would be applied, and what was shown when the person said yes."""
+
+    cluster = models.ForeignKey(Cluster, models.PROTECT, related_name="+")
+    kind = models.CharField(max_length=32)  # ResourceClaim | ResourceClaimTemplate
+    namespace = models.CharField(max_length=63)
+    name = models.CharField(max_length=253)
+    manifest = models.JSONField()  # canonical, as it is sent
+    defaulted = models.JSONField()  # as the dry run answered
+    digest = models.CharField(max_length=71)  # sha256:… over the defaulted spec
+    class_pins = models.JSONField(default=list)  # [{"name", "uid", "generation"}]
+    diagnostics = models.JSONField(default=list)
+    preview = models.JSONField(null=True)
+    revision = models.BigIntegerField()  # of the snapshot that the preview saw
+    created_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.namespace}/{self.name}"
+
+
+@pghistory.track(append_only=True, model_name="ClaimRequestEvent")
+class ClaimRequest(models.Model):
+    """What a person asked for, and how far it is."""
+
+    public_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    requester = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.PROTECT, related_name="claim_requests"
+    )
+    # Who it is made as: kept, since groups change.
+    acting_groups = models.JSONField(default=list)
+    tenant = models.ForeignKey(Tenant, models.PROTECT, related_name="claim_requests")
+    plan = models.OneToOneField(ClaimPlan, models.PROTECT, related_name="claim_request")
+    state = models.CharField(
+        max_length=16,
+        choices=[(state.value, state.value) for state in State],
+        default=State.SUBMITTED,
+    )
+    # The form's own key: a second submit of the same form is the same request.
+    submission_key = models.UUIDField()
+    request_id = models.CharField(max_length=64, default="", blank=True)
+    object_uid = models.CharField(max_length=64, default="", blank=True)
+    # One sentence: why it is where it is.
+    message = models.TextField(default="", blank=True)
+    # A worker's claim on the row, and when the sweep may take it again.
+    lease_until = models.DateTimeField(null=True, blank=True)
+    retry_at = models.DateTimeField(null=True, blank=True)
+    attempt_count = models.IntegerField(default=0)
+    submitted_at = models.DateTimeField()
+    changed_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["requester", "submission_key"],
+                name="claims_claimrequest_submission_once",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(state__in=[state.value for state in State]),
+                name="claims_claimrequest_state_known",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["state", "retry_at"], name="claims_request_due")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.public_id} {self.state}"

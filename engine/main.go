@@ -1,0 +1,203 @@
+// Command engine answers questions about device selectors and device allocation
+// with Kubernetes' own code (k8s.io/dynamic-resource-allocation). It speaks
+// HTTP/1.1 and JSON on a Unix socket, or on loopback; README.md has the calls.
+//
+// It holds nothing that its callers do not: snapshots of clusters that callers
+// send and send again when they are missing.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+const maxBody = 1 << 30
+
+// failure is an answer other than 200.
+type failure struct {
+	status   int
+	Code     string `json:"code"`
+	Message  string `json:"message"`
+	Revision *int64 `json:"revision,omitempty"`
+}
+
+func (f *failure) Error() string { return f.Message }
+
+func refuse(status int, code, format string, args ...any) *failure {
+	return &failure{status: status, Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+type identity struct {
+	Minor     string `json:"minor"`
+	Library   string `json:"library"`
+	Allocator string `json:"allocator,omitempty"`
+	PID       int    `json:"pid,omitempty"`
+}
+
+// self says which library this binary was built with; minor "1.37" for v0.37.2.
+var self = sync.OnceValue(func() identity {
+	info, _ := debug.ReadBuildInfo()
+	for _, module := range info.Deps {
+		if module.Path == "k8s.io/dynamic-resource-allocation" {
+			return identity{Minor: "1." + strings.Split(module.Version, ".")[1], Library: module.Version}
+		}
+	}
+	return identity{}
+})
+
+// parallel calls work for 0 … n-1 on as many goroutines as there are CPUs.
+func parallel(n int, work func(int)) {
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		group.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				work(i)
+			}
+		})
+	}
+	group.Wait()
+}
+
+func send(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(body)
+}
+
+// answer turns a function of a decoded body into a handler.
+func answer[Body any](call func(context.Context, *http.Request, Body) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			if p := recover(); p != nil {
+				log.Printf("panic in %s: %v\n%s", r.URL.Path, p, debug.Stack())
+				send(w, http.StatusInternalServerError, refuse(0, "internal", "the engine failed on this request: %v", p))
+			}
+		}()
+		var body Body
+		if r.Method == http.MethodPost {
+			if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&body); err != nil {
+				send(w, http.StatusBadRequest, refuse(0, "body", "the body is not the JSON that %s takes: %v", r.URL.Path, err))
+				return
+			}
+		}
+		result, err := call(r.Context(), r, body)
+		var refused *failure
+		switch {
+		case errors.As(err, &refused):
+			send(w, refused.status, refused)
+		case errors.Is(err, context.DeadlineExceeded):
+			send(w, http.StatusGatewayTimeout, refuse(0, "deadline", "no answer within the time that the request allows"))
+		case err != nil:
+			send(w, http.StatusUnprocessableEntity, refuse(0, "invalid", "%v", err))
+		default:
+			send(w, http.StatusOK, result)
+		}
+	}
+}
+
+func routes(s *store) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", answer(func(context.Context, *http.Request, struct{}) (any, error) {
+		who := self()
+		who.PID = os.Getpid()
+		return who, nil
+	}))
+	mux.HandleFunc("POST /v1/clusters/{id}/rows", answer(s.update))
+	mux.HandleFunc("GET /v1/clusters/{id}", answer(s.describe))
+	mux.HandleFunc("DELETE /v1/clusters/{id}", answer(s.forget))
+	mux.HandleFunc("POST /v1/cel/check", answer(check))
+	mux.HandleFunc("POST /v1/cel/evaluate", answer(s.evaluate))
+	mux.HandleFunc("POST /v1/allocate", answer(s.allocate))
+	mux.HandleFunc("POST /v1/copies", answer(s.copies))
+	mux.HandleFunc("/", answer(func(_ context.Context, r *http.Request, _ struct{}) (any, error) {
+		return nil, refuse(http.StatusNotFound, "path", "there is no %s %s here", r.Method, r.URL.Path)
+	}))
+	return mux
+}
+
+func listen(socket, address string) (net.Listener, error) {
+	if socket == "" {
+		return net.Listen("tcp", address)
+	}
+	if connection, err := net.Dial("unix", socket); err == nil {
+		connection.Close()
+		return nil, fmt.Errorf("another engine answers on %s", socket)
+	}
+	if err := os.Remove(socket); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		return nil, err
+	}
+	// A successor may own the path by the time this process ends.
+	listener.(*net.UnixListener).SetUnlinkOnClose(false)
+	return listener, os.Chmod(socket, 0o600)
+}
+
+// watchIdle counts requests and calls stop once none ran for the given time.
+func watchIdle(next http.Handler, idle time.Duration, stop func()) http.Handler {
+	var running, last atomic.Int64
+	last.Store(time.Now().UnixNano())
+	if idle > 0 {
+		go func() {
+			for range time.Tick(max(idle/10, time.Millisecond)) {
+				if running.Load() == 0 && time.Since(time.Unix(0, last.Load())) > idle {
+					stop()
+				}
+			}
+		}()
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		running.Add(1)
+		defer func() { last.Store(time.Now().UnixNano()); running.Add(-1) }()
+		next.ServeHTTP(w, r)
+	})
+}
+
+func main() {
+	socket := flag.String("socket", "", "path of the Unix socket to serve on")
+	address := flag.String("listen", "127.0.0.1:0", "loopback address and port to serve on, where no socket is given")
+	idle := flag.Duration("idle", 0, "end when no request came for this long; 0: never")
+	keep := flag.Int("clusters", 64, "clusters kept; the least recently used is dropped")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	listener, err := listen(*socket, *address)
+	if err != nil {
+		log.Fatalf("engine: cannot serve: %v", err)
+	}
+	log.Printf("engine %s (%s) serves on %s", self().Minor, self().Library, listener.Addr())
+	server := &http.Server{Handler: watchIdle(routes(newStore(*keep)), *idle, stop), ReadHeaderTimeout: 10 * time.Second}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	select {
+	case err := <-ended:
+		log.Fatalf("engine: %v", err)
+	case <-ctx.Done():
+	}
+	limited, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if server.Shutdown(limited) != nil {
+		_ = server.Close()
+	}
+}

@@ -1,0 +1,180 @@
+"""The record of what was seen in each cluster.
+
+Each Kubernetes object is kept once as JSON (`KubeObject`); what pages search is
+derived from it beside it: Device, Pool, Allocation. A row's `revision` is the
+cluster's revision at which it last changed, so that "everything after N" is one
+indexed read (the engine is filled so).
+"""
+
+from __future__ import annotations
+
+from django.core.validators import RegexValidator
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+
+class Cluster(models.Model):
+    """A cluster that we read: live, simulated, or loaded from files (offline)."""
+
+    class Kind(models.TextChoices):
+        """Where its objects come from."""
+
+        LIVE = "live", _("live")
+        OFFLINE = "offline", _("offline")
+        SIMULATED = "simulated", _("simulated")
+
+    name = models.CharField(
+        max_length=63,
+        unique=True,
+        validators=[RegexValidator(r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$")],
+    )
+    kind = models.CharField(max_length=16, choices=Kind.choices)
+    kubernetes_version = models.CharField(max_length=64, default="", blank=True)
+    # Gate name → bool, over the defaults of the version.
+    feature_gates = models.JSONField(default=dict, blank=True)
+    kubeconfig_encrypted = models.TextField(default="", blank=True)
+    context = models.CharField(max_length=253, default="", blank=True)
+    revision = models.BigIntegerField(default=0)
+    kube_system_uid = models.CharField(max_length=64, default="", blank=True)
+    # When the watcher last heard from the server, and when it last failed and how.
+    heard_at = models.DateTimeField(null=True, blank=True)
+    failed_at = models.DateTimeField(null=True, blank=True)
+    failure = models.TextField(default="", blank=True)
+    # Kind → {"state": "watching"|"forbidden"|"not-served"|…, "message", "resourceVersion"}.
+    kinds = models.JSONField(default=dict, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class KubeObject(models.Model):
+    """One Kubernetes object as it was last seen, in its kind's v1 shape."""
+
+    cluster = models.ForeignKey(Cluster, models.CASCADE, related_name="objects_seen")
+    kind = models.CharField(max_length=63)
+    namespace = models.CharField(max_length=63, default="", blank=True)
+    name = models.CharField(max_length=253)
+    uid = models.CharField(max_length=64, default="", blank=True)
+    resource_version = models.CharField(max_length=64, default="", blank=True)
+    body = models.JSONField()
+    revision = models.BigIntegerField()
+    seen_at = models.DateTimeField()
+    deleted_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "kind", "namespace", "name"],
+                name="inventory_kubeobject_key",
+            )
+        ]
+        indexes = [
+            models.Index(
+                fields=["cluster", "revision"], name="inventory_object_revision"
+            ),
+            models.Index(fields=["cluster", "uid"], name="inventory_object_uid"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.namespace}/{self.name}"
+
+
+class Pool(models.Model):
+    """A resource pool at its newest generation.
+
+    Source: resource.k8s.io/v1 ResourcePool.
+    """
+
+    cluster = models.ForeignKey(Cluster, models.CASCADE, related_name="pools")
+    driver = models.CharField(max_length=63)
+    name = models.CharField(max_length=253)
+    generation = models.BigIntegerField()
+    expected_slice_count = models.BigIntegerField()
+    seen_slice_count = models.IntegerField()
+    # "" or the one node that the pool belongs to.
+    node_name = models.CharField(max_length=253, default="", blank=True)
+    # complete | incomplete | invalid
+    verdict = models.CharField(max_length=16)
+    problem = models.TextField(default="", blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "driver", "name"], name="inventory_pool_key"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.driver}/{self.name}"
+
+
+class Device(models.Model):
+    """A device of a pool's newest generation; names may repeat in a faulty pool."""
+
+    cluster = models.ForeignKey(Cluster, models.CASCADE, related_name="devices")
+    driver = models.CharField(max_length=63)
+    pool = models.CharField(max_length=253)
+    name = models.CharField(max_length=63)
+    slice_name = models.CharField(max_length=253)
+    # "" where several nodes can reach it.
+    node_name = models.CharField(max_length=253, default="", blank=True)
+    # {full key: value}, keys with their domain; values as published, unwrapped.
+    attributes = models.JSONField()
+    # {full key: {"value": quantity, "requestPolicy": …}}
+    capacity = models.JSONField()
+    consumes_counters = models.JSONField(default=list)
+    taints = models.JSONField(default=list)
+    allow_multiple_allocations = models.BooleanField(default=False)
+    # Bytes of the memory-like capacity, or null where none is published or it is 0.
+    memory_bytes = models.BigIntegerField(null=True, blank=True)
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["cluster", "driver", "pool", "name"],
+                name="inventory_device_id",
+            ),
+            models.Index(
+                fields=["cluster", "slice_name"], name="inventory_device_slice"
+            ),
+            models.Index(
+                fields=["cluster", "node_name"], name="inventory_device_node"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.driver}/{self.pool}/{self.name}"
+
+
+class Allocation(models.Model):
+    """One device, or one share of it, that a claim holds; outlives the device row."""
+
+    cluster = models.ForeignKey(Cluster, models.CASCADE, related_name="allocations")
+    claim_namespace = models.CharField(max_length=63)
+    claim_name = models.CharField(max_length=253)
+    claim_uid = models.CharField(max_length=64, default="", blank=True)
+    # "request" or "request/subrequest"
+    device_request = models.CharField(max_length=128)
+    driver = models.CharField(max_length=63)
+    pool = models.CharField(max_length=253)
+    device = models.CharField(max_length=63)
+    share_id = models.CharField(max_length=64, default="", blank=True)
+    # {key: quantity} or {} where the whole device is held.
+    consumed_capacity = models.JSONField(default=dict)
+    admin_access = models.BooleanField(default=False)
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["cluster", "driver", "pool", "device"],
+                name="inventory_allocation_device",
+            ),
+            models.Index(
+                fields=["cluster", "claim_namespace", "claim_name"],
+                name="inventory_allocation_claim",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.claim_namespace}/{self.claim_name}: {self.device}"

@@ -1,0 +1,11 @@
+"""The ASGI entry point; the one that is deployed."""
+
+from __future__ import annotations
+
+import os
+
+from django.core.asgi import get_asgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings")
+
+application = get_asgi_application()

@@ -1,0 +1,26 @@
+"""The base of every anticipated error.
+
+A PortalError carries a stable code and one sentence for a person; the edges
+(views, commands, tasks) translate it once. Anything else is a defect.
+"""
+
+from __future__ import annotations
+
+
+class PortalError(Exception):
+    """An error that we expect, with a sentence that says what to do.
+
+    Attributes:
+        code: stable, dotted, part of the interface.
+        message: one sentence for a person, already in their language.
+        permanent: trying the same again cannot help.
+    """
+
+    code = "portal.error"
+    permanent = True
+
+    def __init__(self, message: str, *, code: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        if code is not None:
+            self.code = code

@@ -1,0 +1,56 @@
+"""Encryption at rest for kubeconfigs and tokens, with key rotation.
+
+Keys are derived from SECRET_KEY and SECRET_KEY_FALLBACKS: new text is encrypted
+with the first, old text is read with any.
+"""
+
+from __future__ import annotations
+
+import base64
+
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from django.conf import settings
+
+from portal.core.errors import PortalError
+
+
+class SecretUnreadable(PortalError):
+    """A stored secret was encrypted with a key that is no longer known."""
+
+    code = "portal.secret_unreadable"
+
+
+def _keys() -> MultiFernet:
+    def key(secret: str) -> Fernet:
+        derived = HKDF(SHA256(), 32, salt=None, info=b"slicewise.secrets").derive(
+            secret.encode()
+        )
+        return Fernet(base64.urlsafe_b64encode(derived))
+
+    return MultiFernet(
+        [key(secret) for secret in [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]]
+    )
+
+
+def encrypt(text: str) -> str:
+    """Return `text` encrypted with the newest key; an empty text stays empty."""
+    return _keys().encrypt(text.encode()).decode() if text else ""
+
+
+def decrypt(text: str) -> str:
+    """Return what `encrypt` was given.
+
+    Raises:
+        SecretUnreadable: No known key opens it.
+    """
+    if not text:
+        return ""
+    try:
+        return _keys().decrypt(text.encode()).decode()
+    except InvalidToken as error:
+        raise SecretUnreadable(
+            "A stored secret cannot be read: add the earlier SECRET_KEY to"
+            " SECRET_KEY_FALLBACKS."
+        ) from error

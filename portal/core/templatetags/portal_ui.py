@@ -1,0 +1,7 @@
+"""Template tags and filters of the whole product."""
+
+from __future__ import annotations
+
+from django import template
+
+register = template.Library()

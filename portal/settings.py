@@ -1,0 +1,210 @@
+"""Settings, in the order of Django's documentation, from the environment.
+
+Defaults are those of a checkout: without DATABASE_URL and REDIS_URL the
+embedded servers are started on demand, and a secret key is made and kept.
+`SLICEWISE_PRODUCTION=true` demands all of them. `.env.example` lists every
+variable.
+"""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+
+import environ
+from csp.constants import NONE, SELF
+from django.utils.translation import gettext_lazy as _
+
+from portal import embedded
+
+env = environ.Env()
+BASE_DIR = Path(__file__).resolve().parent.parent
+PRODUCTION = env.bool("SLICEWISE_PRODUCTION", default=False)
+
+
+def _kept_secret() -> str:
+    path = embedded.state_dir() / "secret-key"
+    if not path.exists():
+        path.touch(mode=0o600)
+        path.write_text(secrets.token_urlsafe(64))
+    return path.read_text()
+
+
+SECRET_KEY = env("SECRET_KEY") if PRODUCTION else env("SECRET_KEY", default=_kept_secret())
+SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
+DEBUG = env.bool("DEBUG", default=False)
+ALLOWED_HOSTS = env.list(
+    "ALLOWED_HOSTS", default=[] if PRODUCTION else ["localhost", "127.0.0.1", "[::1]", "testserver"]
+)
+CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.postgres",
+    "django.contrib.staticfiles",
+    "django.contrib.humanize",
+    "csp",
+    "django_htmx",
+    "template_partials",
+    "pgtrigger",
+    "pghistory",
+    "portal.core",
+    "portal.audit",
+    "portal.accounts",
+    "inventory",
+    "claims",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "portal.core.middleware.RequestIdMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django_permissions_policy.PermissionsPolicyMiddleware",
+]
+ROOT_URLCONF = "portal.urls"
+ASGI_APPLICATION = "portal.asgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "django.template.context_processors.i18n",
+                "portal.core.context_processors.page",
+            ],
+            "builtins": ["portal.core.templatetags.portal_ui", "django.templatetags.i18n"],
+        },
+    }
+]
+
+_DATABASE_URL = env("DATABASE_URL") if PRODUCTION else env("DATABASE_URL", default="")
+DATABASES = {"default": env.db_url_config(_DATABASE_URL or embedded.postgres_url())}
+DATABASES["default"].setdefault("CONN_MAX_AGE", 0)
+DATABASES["default"]["OPTIONS"] = {"application_name": "slicewise"}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+REDIS_URL = env("REDIS_URL") if PRODUCTION else env("REDIS_URL", default="")
+if not REDIS_URL:
+    REDIS_URL = f"unix://{embedded.valkey_socket()}"
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": REDIS_URL,
+        "KEY_PREFIX": "slicewise",
+    }
+}
+
+AUTH_USER_MODEL = "accounts.User"
+LOGIN_URL = "accounts:sign-in"
+LOGIN_REDIRECT_URL = "inventory:overview"
+LOGOUT_REDIRECT_URL = "accounts:sign-in"
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.Argon2PasswordHasher",
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 12},
+    },
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", _("English")), ("ko", _("Korean"))]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+USE_I18N = True
+USE_TZ = True
+TIME_ZONE = env("TIME_ZONE", default="UTC")
+
+STATIC_URL = "static/"
+STATIC_ROOT = BASE_DIR / "static-root"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"
+        if PRODUCTION
+        else "django.contrib.staticfiles.storage.StaticFilesStorage"
+    },
+}
+WHITENOISE_USE_FINDERS = not PRODUCTION
+WHITENOISE_AUTOREFRESH = DEBUG
+
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_AGE = 12 * 3600
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PRODUCTION
+SECURE_SSL_REDIRECT = env.bool("SECURE_SSL_REDIRECT", default=PRODUCTION)
+SECURE_HSTS_SECONDS = 31_536_000 if PRODUCTION else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = PRODUCTION
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+if env.bool("TRUST_PROXY", default=False):
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "object-src": [NONE],
+        "frame-ancestors": [NONE],
+    }
+}
+PERMISSIONS_POLICY: dict[str, list[str]] = {
+    name: [] for name in ("camera", "geolocation", "microphone", "payment", "usb")
+}
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
+
+_BROKER = REDIS_URL.replace("unix://", "redis+socket://", 1)
+CELERY_BROKER_URL = _BROKER
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_TIME_LIMIT = 120
+CELERY_TASK_SOFT_TIME_LIMIT = 90
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "socket_timeout": 5,
+    "socket_connect_timeout": 2,
+    "visibility_timeout": 300,
+}
+CELERY_TASK_PUBLISH_RETRY = False
+CELERY_TIMEZONE = "UTC"
+CELERY_BEAT_SCHEDULE_FILENAME = str(embedded.run_dir() / "beat-schedule")
+CELERY_BEAT_SCHEDULE = {
+    "claims.sweep": {"task": "claims.sweep", "schedule": 5.0, "options": {"expires": 5}},
+}
+
+PGHISTORY_APPEND_ONLY = True
+
+SLICEWISE_RUN_DIR = env("SLICEWISE_RUN_DIR", default=str(embedded.run_dir()))
+SLICEWISE_PREVIEW_BUDGET_SECONDS = env.float("SLICEWISE_PREVIEW_BUDGET_SECONDS", default=2.0)
+SLICEWISE_ENGINE_DEADLINE_SECONDS = env.float("SLICEWISE_ENGINE_DEADLINE_SECONDS", default=10.0)
+# The demo's own controls (start a pod) are shown where this is on.
+SLICEWISE_DEMO = env.bool("SLICEWISE_DEMO", default=False)
+
+LOGGING_CONFIG = None

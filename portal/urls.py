@@ -1,0 +1,7 @@
+"""Where every address leads; the composition of the apps."""
+
+from __future__ import annotations
+
+from django.urls import URLPattern, URLResolver
+
+urlpatterns: list[URLPattern | URLResolver] = []
