@@ -125,7 +125,9 @@ def _etcd_target() -> Target:
 
 def _pinned(modules: Path, module: str) -> str:
     found = re.search(
-        rf"^require {re.escape(module)} v(\S+)", (modules / "go.mod").read_text(), re.M
+        rf"^require {re.escape(module)} v(\S+)",
+        (modules / "go.mod").read_text(),
+        re.MULTILINE,
     )
     if not found:
         raise BuildFailed(f"{modules}/go.mod does not require {module}; restore it.")
@@ -154,14 +156,23 @@ def _build_into(target: Target, folder: Path, go: str) -> None:
         built.rename(folder)
 
 
-def _go_build(go: str, source: Path, output: Path, package: str, target: Target) -> None:
-    say(f"Building {output.name} {target.version} (minutes, when Go has built none yet)")
+def _go_build(
+    go: str, source: Path, output: Path, package: str, target: Target
+) -> None:
+    say(
+        f"Building {output.name} {target.version} (minutes, when Go has built none yet)"
+    )
     started = time.monotonic()
     command = [go, "build", "-mod=readonly", "-buildvcs=false", "-trimpath"]
     command += ["-ldflags", target.ldflags, "-o", str(output), package]
     environment = os.environ | {"GOTOOLCHAIN": "local", "GOFLAGS": ""}
     done = subprocess.run(
-        command, cwd=source, env=environment, capture_output=True, text=True, check=False
+        command,
+        cwd=source,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode:
         tail = "\n".join(done.stderr.splitlines()[-15:])
@@ -194,7 +205,11 @@ def _go_version(go: str | None) -> str | None:
         return None
     environment = os.environ | {"GOTOOLCHAIN": "local"}
     done = subprocess.run(
-        [go, "env", "GOVERSION"], env=environment, capture_output=True, text=True, check=False
+        [go, "env", "GOVERSION"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     return done.stdout.strip() or None
 

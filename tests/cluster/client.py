@@ -72,7 +72,10 @@ class Refused(Exception):
     def causes(self) -> list[tuple[str, str, str]]:
         """Return each cause as (reason, field, message), in the server's order."""
         causes = (self.status.get("details") or {}).get("causes") or []
-        return [(c.get("reason", ""), c.get("field", ""), c.get("message", "")) for c in causes]
+        return [
+            (c.get("reason", ""), c.get("field", ""), c.get("message", ""))
+            for c in causes
+        ]
 
     @property
     def fields(self) -> set[str]:
@@ -134,7 +137,9 @@ class Client:
             self._http.close()
             self._http = None
 
-    def acting_as(self, user: str, groups: tuple[str, ...] = (), **extra: str) -> Client:
+    def acting_as(
+        self, user: str, groups: tuple[str, ...] = (), **extra: str
+    ) -> Client:
         """Return a client that impersonates; extra keys arrive percent-encoded as given."""
         pairs = [("Impersonate-User", user)]
         pairs += [("Impersonate-Group", group) for group in groups]
@@ -145,19 +150,35 @@ class Client:
     def http(self) -> httpx.Client:
         """Return the connection pool, made when first needed."""
         if self._http is None:
-            verify = ssl.create_default_context(cafile=self.ca_file) if self.ca_file else True
+            verify = (
+                ssl.create_default_context(cafile=self.ca_file)
+                if self.ca_file
+                else True
+            )
             pairs = list(self.headers)
             if self.token:
                 pairs.append(("Authorization", f"Bearer {self.token}"))
-            self._http = httpx.Client(base_url=self.base_url, headers=pairs, verify=verify, timeout=30)
+            self._http = httpx.Client(
+                base_url=self.base_url, headers=pairs, verify=verify, timeout=30
+            )
         return self._http
 
-    def request(self, method: str, path: str, body: Any = None, **params: Any) -> httpx.Response:
+    def request(
+        self, method: str, path: str, body: Any = None, **params: Any
+    ) -> httpx.Response:
         """Return the raw response of one call; `body` is sent as JSON."""
         content_type = params.pop("content_type", "application/json")
-        content = body if isinstance(body, bytes) else None if body is None else json.dumps(body).encode()
+        content = (
+            body
+            if isinstance(body, bytes)
+            else None
+            if body is None
+            else json.dumps(body).encode()
+        )
         headers = {"Content-Type": content_type} if content is not None else {}
-        return self.http.request(method, path, content=content, headers=headers, params=_clean(params))
+        return self.http.request(
+            method, path, content=content, headers=headers, params=_clean(params)
+        )
 
     def call(self, method: str, path: str, body: Any = None, **params: Any) -> Object:
         """Return the decoded answer.
@@ -171,46 +192,72 @@ class Client:
         """Return a list object; `params` are the query's (limit, fieldSelector, …)."""
         return self.call("GET", path_of(kind, namespace), **params)
 
-    def get(self, kind: str, name: str, namespace: str | None = None, **params: Any) -> Object:
+    def get(
+        self, kind: str, name: str, namespace: str | None = None, **params: Any
+    ) -> Object:
         """Return one object."""
         return self.call("GET", path_of(kind, namespace, name), **params)
 
     def create(self, manifest: Object, **params: Any) -> Object:
         """Create an object where its kind and namespace say; returns what is stored."""
         namespace = manifest.get("metadata", {}).get("namespace")
-        return self.call("POST", path_of(manifest["kind"], namespace), manifest, **params)
+        return self.call(
+            "POST", path_of(manifest["kind"], namespace), manifest, **params
+        )
 
     def replace(self, manifest: Object, subresource: str = "", **params: Any) -> Object:
         """Update an object, or its subresource ("status")."""
         return self.call("PUT", _path_to(manifest, subresource), manifest, **params)
 
-    def patch(self, target: Object, change: Any, subresource: str = "", **params: Any) -> Object:
+    def patch(
+        self, target: Object, change: Any, subresource: str = "", **params: Any
+    ) -> Object:
         """Patch the object that `target` names; a merge patch unless content_type says else."""
         params.setdefault("content_type", MERGE_PATCH)
         return self.call("PATCH", _path_to(target, subresource), change, **params)
 
-    def delete(self, target: Object, options: Object | None = None, **params: Any) -> Object:
+    def delete(
+        self, target: Object, options: Object | None = None, **params: Any
+    ) -> Object:
         """Delete the object that `target` names; `options` is a DeleteOptions body."""
         return self.call("DELETE", _path_to(target), options, **params)
 
     @contextmanager
-    def watch(self, kind: str, namespace: str | None = None, **params: Any) -> Iterator[Iterator[Object]]:
+    def watch(
+        self, kind: str, namespace: str | None = None, **params: Any
+    ) -> Iterator[Iterator[Object]]:
         """Open a watch; yields an iterator over its events, which ends with the watch."""
         params.setdefault("timeoutSeconds", 10)
         query = _clean({"watch": True} | params)
-        with self.http.stream("GET", path_of(kind, namespace), params=query) as response:
+        with self.http.stream(
+            "GET", path_of(kind, namespace), params=query
+        ) as response:
             if response.is_error:
                 response.read()
                 decoded(response)
             yield (json.loads(line) for line in response.iter_lines() if line)
 
-    def can(self, verb: str, resource: str, namespace: str = "", group: str = "resource.k8s.io", **more: str) -> bool:
+    def can(
+        self,
+        verb: str,
+        resource: str,
+        namespace: str = "",
+        group: str = "resource.k8s.io",
+        **more: str,
+    ) -> bool:
         """Return what a SelfSubjectAccessReview says of the identity."""
-        attributes = {"verb": verb, "resource": resource, "namespace": namespace, "group": group} | more
+        attributes = {
+            "verb": verb,
+            "resource": resource,
+            "namespace": namespace,
+            "group": group,
+        } | more
         review = {
             "apiVersion": "authorization.k8s.io/v1",
             "kind": "SelfSubjectAccessReview",
             "spec": {"resourceAttributes": attributes},
         }
-        answer = self.call("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review)
+        answer = self.call(
+            "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review
+        )
         return bool(answer["status"]["allowed"])
