@@ -33,7 +33,7 @@ type snapshot struct {
 	once    sync.Once
 	classes classes
 	slices  []*resourceapi.ResourceSlice
-	rules   []*resourceapi.DeviceTaintRule
+	rules   []*taintRule
 	nodes   []*v1.Node
 	claims  []*resourceapi.ResourceClaim
 }
@@ -53,7 +53,7 @@ func newObject(kind string) metav1.Object {
 	case "ResourceSlice":
 		return new(resourceapi.ResourceSlice)
 	case "DeviceTaintRule":
-		return newTaintRule()
+		return new(taintRule)
 	case "Node":
 		return new(v1.Node)
 	case "ResourceClaim":
@@ -103,7 +103,7 @@ func (s *snapshot) prepare() *snapshot {
 				s.classes[o.Name] = o
 			case *resourceapi.ResourceSlice:
 				s.slices = append(s.slices, o)
-			case *resourceapi.DeviceTaintRule:
+			case *taintRule:
 				s.rules = append(s.rules, o)
 			case *v1.Node:
 				s.nodes = append(s.nodes, o)
