@@ -57,6 +57,8 @@ class KubeObject(models.Model):
     name = models.CharField(max_length=253)
     uid = models.CharField(max_length=64, default="", blank=True)
     resource_version = models.CharField(max_length=64, default="", blank=True)
+    # "driver/pool" of a ResourceSlice, else "".
+    pool = models.CharField(max_length=320, default="", blank=True)
     body = models.JSONField()
     revision = models.BigIntegerField()
     seen_at = models.DateTimeField()
@@ -74,6 +76,11 @@ class KubeObject(models.Model):
                 fields=["cluster", "revision"], name="inventory_object_revision"
             ),
             models.Index(fields=["cluster", "uid"], name="inventory_object_uid"),
+            models.Index(
+                fields=["cluster", "pool"],
+                name="inventory_object_pool",
+                condition=~models.Q(pool=""),
+            ),
         ]
 
     def __str__(self) -> str:
@@ -94,7 +101,7 @@ class Pool(models.Model):
     seen_slice_count = models.IntegerField()
     # "" or the one node that the pool belongs to.
     node_name = models.CharField(max_length=253, default="", blank=True)
-    # complete | incomplete | invalid
+    # complete | incomplete | invalid; `problem` is "code: detail", or empty.
     verdict = models.CharField(max_length=16)
     problem = models.TextField(default="", blank=True)
 
@@ -119,7 +126,7 @@ class Device(models.Model):
     slice_name = models.CharField(max_length=253)
     # "" where several nodes can reach it.
     node_name = models.CharField(max_length=253, default="", blank=True)
-    # {full key: value}, keys with their domain; values as published, unwrapped.
+    # {full key: {"string"|"int"|"bool"|"version"|…: value}}, keys with their domain.
     attributes = models.JSONField()
     # {full key: {"value": quantity, "requestPolicy": …}}
     capacity = models.JSONField()

@@ -80,6 +80,7 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(max_length=253)),
                 ('uid', models.CharField(blank=True, default='', max_length=64)),
                 ('resource_version', models.CharField(blank=True, default='', max_length=64)),
+                ('pool', models.CharField(blank=True, default='', max_length=320)),
                 ('body', models.JSONField()),
                 ('revision', models.BigIntegerField()),
                 ('seen_at', models.DateTimeField()),
@@ -87,7 +88,7 @@ class Migration(migrations.Migration):
                 ('cluster', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='objects_seen', to='inventory.cluster')),
             ],
             options={
-                'indexes': [models.Index(fields=['cluster', 'revision'], name='inventory_object_revision'), models.Index(fields=['cluster', 'uid'], name='inventory_object_uid')],
+                'indexes': [models.Index(fields=['cluster', 'revision'], name='inventory_object_revision'), models.Index(fields=['cluster', 'uid'], name='inventory_object_uid'), models.Index(condition=models.Q(('pool', ''), _negated=True), fields=['cluster', 'pool'], name='inventory_object_pool')],
                 'constraints': [models.UniqueConstraint(fields=('cluster', 'kind', 'namespace', 'name'), name='inventory_kubeobject_key')],
             },
         ),

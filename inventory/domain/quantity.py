@@ -1,0 +1,57 @@
+"""Kubernetes quantities, exactly.
+
+Source: k8s.io/apimachinery/pkg/api/resource Quantity: a signed decimal with a
+binary suffix (Ki … Ei), a decimal one (n, u, m, k … E) or an exponent.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+GIB = 1024**3
+
+_BINARY = {"Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5, "Ei": 6}
+_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_SHAPE = re.compile(
+    r"(?P<sign>[+-]?)(?P<digits>\d+(?:\.\d*)?|\.\d+)"
+    r"(?:(?P<suffix>[KMGTPE]i|[numkMGTPE])|[eE](?P<exponent>[+-]?\d{1,3}))?\Z"
+)
+
+
+class BadQuantity(ValueError):
+    """A text that is no Kubernetes quantity."""
+
+
+def parse_quantity(text: str | int) -> Fraction:
+    """Return the exact value of a quantity such as `81559Mi`, `500m` or `3.35T`.
+
+    Raises:
+        BadQuantity: The text is no quantity.
+    """
+    found = _SHAPE.match(str(text))
+    if not found:
+        raise BadQuantity(f"{text!r} is no quantity; write for example 16Gi")
+    value = Fraction(found["digits"] if found["digits"][-1] != "." else found["digits"] + "0")
+    if found["exponent"]:
+        value *= Fraction(10) ** int(found["exponent"])
+    elif found["suffix"] in _BINARY:
+        value *= Fraction(1024) ** _BINARY[found["suffix"]]
+    else:
+        value *= Fraction(10) ** _DECIMAL[found["suffix"] or ""]
+    return -value if found["sign"] == "-" else value
+
+
+def parse_bytes(text: str | int) -> int:
+    """Return a quantity as whole bytes, rounded up as Kubernetes' Value() does.
+
+    Raises:
+        BadQuantity: The text is no quantity.
+    """
+    value = parse_quantity(text)
+    return -(-value.numerator // value.denominator)
+
+
+def format_gib(count: int | None) -> str:
+    """Return bytes as GiB with one decimal and without a unit; "unknown" for None."""
+    return "unknown" if count is None else f"{count / GIB:,.1f}"
