@@ -144,40 +144,43 @@ class Client:
         pairs = [("Impersonate-User", user)]
         pairs += [("Impersonate-Group", group) for group in groups]
         pairs += [(f"Impersonate-Extra-{key}", value) for key, value in extra.items()]
-        return Client(self.base_url, self.token, self.ca_file, tuple(pairs))
+        return Client(self.base_url, self.token, self.ca_file, tuple(pairs), self.http)
 
     @property
     def http(self) -> httpx.Client:
-        """Return the connection pool, made when first needed."""
+        """Return the connection pool, made when first needed, shared with acting_as()."""
         if self._http is None:
             verify = (
                 ssl.create_default_context(cafile=self.ca_file)
                 if self.ca_file
                 else True
             )
-            pairs = list(self.headers)
-            if self.token:
-                pairs.append(("Authorization", f"Bearer {self.token}"))
-            self._http = httpx.Client(
-                base_url=self.base_url, headers=pairs, verify=verify, timeout=30
-            )
+            self._http = httpx.Client(base_url=self.base_url, verify=verify, timeout=30)
         return self._http
+
+    def _headers(self, content_type: str | None = None) -> list[tuple[str, str]]:
+        pairs = list(self.headers)
+        if self.token:
+            pairs.append(("Authorization", f"Bearer {self.token}"))
+        if content_type:
+            pairs.append(("Content-Type", content_type))
+        return pairs
 
     def request(
         self, method: str, path: str, body: Any = None, **params: Any
     ) -> httpx.Response:
-        """Return the raw response of one call; `body` is sent as JSON."""
+        """Return the raw response of one call; `body` is sent as JSON, bytes as they are."""
         content_type = params.pop("content_type", "application/json")
-        content = (
-            body
-            if isinstance(body, bytes)
-            else None
-            if body is None
-            else json.dumps(body).encode()
-        )
-        headers = {"Content-Type": content_type} if content is not None else {}
+        if body is None:
+            content, content_type = None, None
+        else:
+            content = body if isinstance(body, bytes) else json.dumps(body).encode()
         return self.http.request(
-            method, path, content=content, headers=headers, params=_clean(params)
+            method,
+            path,
+            content=content,
+            headers=self._headers(content_type),
+            params=_clean(params),
         )
 
     def call(self, method: str, path: str, body: Any = None, **params: Any) -> Object:
@@ -230,7 +233,7 @@ class Client:
         params.setdefault("timeoutSeconds", 10)
         query = _clean({"watch": True} | params)
         with self.http.stream(
-            "GET", path_of(kind, namespace), params=query
+            "GET", path_of(kind, namespace), params=query, headers=self._headers()
         ) as response:
             if response.is_error:
                 response.read()

@@ -210,6 +210,7 @@ class ControlPlane:
         self.admin.close()
         self._children.start("kube-apiserver", self._api_server_command())
         self._wait_ready()
+        self._start_controllers()
 
     def _take_state(self) -> Path:
         if self._wanted_state is None:
@@ -245,31 +246,31 @@ class ControlPlane:
         self._children.start("kube-apiserver", self._api_server_command())
         self.admin = self.client()
         self._wait_ready()
+        self._start_controllers()
+
+    def _start_controllers(self) -> None:
+        """Start scheduler and controllers, or those that gave up without an API server."""
         for name in ("kube-scheduler", "kube-controller-manager"):
-            self._children.start(name, self._controller_command(name))
-        self._wait_for_default_namespace()
+            if not self._children.is_running(name):
+                self._children.start(name, self._controller_command(name))
+        self._wait_for("/api/v1/namespaces/default/serviceaccounts/default")
         self._children.check()
 
     def _wait_ready(self) -> None:
+        self._wait_for("/readyz", "etcd", "kube-apiserver")
+
+    def _wait_for(self, path: str, *needed: str) -> None:
+        """Wait until a path answers, as long as the needed programs (or all) run."""
         deadline = time.monotonic() + READY_SECONDS
         while time.monotonic() < deadline:
-            self._children.check()
+            self._children.check(*needed)
             with contextlib.suppress(httpx.TransportError):
-                if self.admin.request("GET", "/readyz").is_success:
+                if self.admin.request("GET", path).is_success:
                     return
-            time.sleep(0.1)
+            time.sleep(0.05)
         raise NotReady(
-            f"kube-apiserver is not ready after {READY_SECONDS} s; see {self.state}."
+            f"{path} does not answer after {READY_SECONDS} s; see {self.state}."
         )
-
-    def _wait_for_default_namespace(self) -> None:
-        deadline = time.monotonic() + READY_SECONDS
-        while self.admin.request("GET", path_of("Namespace", name="default")).is_error:
-            if time.monotonic() > deadline:
-                raise NotReady(
-                    "The default namespace does not appear; see kube-apiserver.log."
-                )
-            time.sleep(0.1)
 
     def _etcd_command(self) -> list[str]:
         client, peer = (f"http://127.0.0.1:{port}" for port in self._ports[:2])

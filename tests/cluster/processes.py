@@ -39,13 +39,19 @@ class Children:
                 start_new_session=True,
             )
 
-    def check(self) -> None:
-        """Look whether all still run.
+    def is_running(self, name: str) -> bool:
+        """Return whether a program was started and has not ended."""
+        process = self._running.get(name)
+        return process is not None and process.poll() is None
+
+    def check(self, *names: str) -> None:
+        """Look whether the named programs, or all, still run.
 
         Raises:
             ProgramEnded: One does not.
         """
-        for name, process in self._running.items():
+        for name in names or self._running:
+            process = self._running[name]
             if process.poll() is not None:
                 tail = self.log(name).splitlines()[-8:]
                 raise ProgramEnded(

@@ -57,7 +57,9 @@ def _without_prose(node: Any) -> Any:
     if not isinstance(node, dict):
         return node
     if isinstance(node.get("properties"), dict):
-        properties = {key: _without_prose(each) for key, each in node["properties"].items()}
+        properties = {
+            key: _without_prose(each) for key, each in node["properties"].items()
+        }
         node = node | {"properties": None}
         return {**_without_prose(node), "properties": properties}
     kept = {key: _without_prose(each) for key, each in node.items() if key not in PROSE}
