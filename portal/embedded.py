@@ -47,7 +47,8 @@ def run_dir() -> Path:
 
 
 @contextmanager
-def _locked(name: str) -> Iterator[None]:
+def locked(name: str) -> Iterator[None]:
+    """Hold a lock that is this checkout's alone, between processes."""
     with (run_dir() / f"{name}.lock").open("w") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
@@ -80,10 +81,15 @@ def _postgres_socket(data: Path) -> Path | None:
         return None
 
 
+def postgres_folder() -> str:
+    """Return the folder of the embedded Postgres' socket."""
+    return str(state_dir() / "postgres")
+
+
 def postgres_url() -> str:
     """Return the address of the embedded Postgres, started if it is not running."""
     data = state_dir() / "postgres"
-    with _locked("postgres"):
+    with locked("postgres"):
         path = _postgres_socket(data)
         if path is None or not _answers(path):
             _start_postgres(data)
@@ -107,6 +113,7 @@ def _start_postgres(data: Path) -> None:
         ".find('1 row') >= 0 or s.psql('CREATE DATABASE slicewise')\n"
     )
     # Its group is its own, so that Ctrl-C in a terminal does not end the server.
+    error = ""
     for attempt in range(3):
         done = subprocess.run(
             [sys.executable, "-W", "ignore", "-c", script, str(data)],
@@ -117,14 +124,15 @@ def _start_postgres(data: Path) -> None:
         )
         if done.returncode == 0:
             return
+        error = done.stderr[-600:]
         time.sleep(1 + attempt)
-    raise SystemExit("The embedded Postgres did not start: " + done.stderr[-600:])
+    raise SystemExit("The embedded Postgres did not start: " + error)
 
 
 def valkey_socket() -> Path:
     """Return the socket of the embedded Valkey, started if it is not running."""
     path = run_dir() / "valkey.sock"
-    with _locked("valkey"):
+    with locked("valkey"):
         if not _answers(path):
             _start_valkey(path)
     return path

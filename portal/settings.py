@@ -30,11 +30,14 @@ def _kept_secret() -> str:
     return path.read_text()
 
 
-SECRET_KEY = env("SECRET_KEY") if PRODUCTION else env("SECRET_KEY", default=_kept_secret())
+SECRET_KEY = (
+    env("SECRET_KEY") if PRODUCTION else env("SECRET_KEY", default=_kept_secret())
+)
 SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
 DEBUG = env.bool("DEBUG", default=False)
 ALLOWED_HOSTS = env.list(
-    "ALLOWED_HOSTS", default=[] if PRODUCTION else ["localhost", "127.0.0.1", "[::1]", "testserver"]
+    "ALLOWED_HOSTS",
+    default=[] if PRODUCTION else ["localhost", "127.0.0.1", "[::1]", "testserver"],
 )
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 
@@ -60,7 +63,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "portal.core.middleware.RequestIdMiddleware",
+    "portal.core.middleware.request_id_middleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -88,7 +91,10 @@ TEMPLATES = [
                 "django.template.context_processors.i18n",
                 "portal.core.context_processors.page",
             ],
-            "builtins": ["portal.core.templatetags.portal_ui", "django.templatetags.i18n"],
+            "builtins": [
+                "portal.core.templatetags.portal_ui",
+                "django.templatetags.i18n",
+            ],
         },
     }
 ]
@@ -119,7 +125,9 @@ PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",
 ]
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {
+        "NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"
+    },
     {
         "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
         "OPTIONS": {"min_length": 12},
@@ -196,14 +204,22 @@ CELERY_TASK_PUBLISH_RETRY = False
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE_FILENAME = str(embedded.run_dir() / "beat-schedule")
 CELERY_BEAT_SCHEDULE = {
-    "claims.sweep": {"task": "claims.sweep", "schedule": 5.0, "options": {"expires": 5}},
+    "claims.sweep": {
+        "task": "claims.sweep",
+        "schedule": 5.0,
+        "options": {"expires": 5},
+    },
 }
 
 PGHISTORY_APPEND_ONLY = True
 
 SLICEWISE_RUN_DIR = env("SLICEWISE_RUN_DIR", default=str(embedded.run_dir()))
-SLICEWISE_PREVIEW_BUDGET_SECONDS = env.float("SLICEWISE_PREVIEW_BUDGET_SECONDS", default=2.0)
-SLICEWISE_ENGINE_DEADLINE_SECONDS = env.float("SLICEWISE_ENGINE_DEADLINE_SECONDS", default=10.0)
+SLICEWISE_PREVIEW_BUDGET_SECONDS = env.float(
+    "SLICEWISE_PREVIEW_BUDGET_SECONDS", default=2.0
+)
+SLICEWISE_ENGINE_DEADLINE_SECONDS = env.float(
+    "SLICEWISE_ENGINE_DEADLINE_SECONDS", default=10.0
+)
 # The demo's own controls (start a pod) are shown where this is on.
 SLICEWISE_DEMO = env.bool("SLICEWISE_DEMO", default=False)
 

@@ -1,8 +1,8 @@
 """resource.k8s.io objects of older API versions, turned into their v1 shape.
 
 Source: k8s.io/kubernetes/pkg/apis/resource/v1beta1 conversion: v1beta1 wraps a
-slice's device in `basic` and puts a request's fields beside its name; v1beta2
-has v1's shape. DeviceTaintRule has one shape in all its versions.
+slice's device in `basic` and puts a request's fields beside its name, as did
+v1alpha3; v1beta2 has v1's shape. DeviceTaintRule has one shape in all its versions.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def to_v1(obj: Json) -> Json:
     if not version.startswith(_GROUP) or version == _GROUP + "v1":
         return obj
     converted = {**obj, "apiVersion": _GROUP + "v1"}
-    if version == _GROUP + "v1beta1":
+    if version != _GROUP + "v1beta2":
         convert = _BETA1.get(str(obj.get("kind")))
         if convert and isinstance(obj.get("spec"), dict):
             converted["spec"] = convert(obj["spec"])
@@ -62,7 +62,11 @@ def _claim_spec(spec: Json) -> Json:
 
 
 def _device_request(request: Any) -> Any:
-    if not isinstance(request, dict) or "exactly" in request or "firstAvailable" in request:
+    if (
+        not isinstance(request, dict)
+        or "exactly" in request
+        or "firstAvailable" in request
+    ):
         return request
     exactly = {key: request[key] for key in _EXACT if key in request}
     if not exactly:

@@ -47,9 +47,7 @@ class TooMuchChange(PortalError):
 
 
 @transaction.atomic
-def apply_changes(
-    cluster: Cluster, changes: Iterable[Change], *, now: datetime
-) -> int:
+def apply_changes(cluster: Cluster, changes: Iterable[Change], *, now: datetime) -> int:
     """Record objects as they now are and return the cluster's revision.
 
     Later changes of one object win. Objects that are already stored at that
@@ -144,9 +142,7 @@ def _write(
 _Stored = dict[tuple[str, str, str], tuple[str, str, bool, str, Any]]
 
 
-def _stored(
-    cluster: Cluster, changes: dict[tuple[str, str, str], Change]
-) -> _Stored:
+def _stored(cluster: Cluster, changes: dict[tuple[str, str, str], Change]) -> _Stored:
     """Return key → (uid, resourceVersion, gone, pool, body if it has no version)."""
     by_kind: dict[str, set[str]] = defaultdict(set)
     for kind, _namespace, name in changes:
@@ -157,14 +153,18 @@ def _stored(
     if not by_kind:
         return {}
     rows = KubeObject.objects.filter(where, cluster=cluster)
-    unversioned = dict(
-        rows.filter(resource_version="").values_list("pk", "body")
-    )
+    unversioned = dict(rows.filter(resource_version="").values_list("pk", "body"))
     return {
         (kind, namespace, name): (uid, version, bool(gone), pool, unversioned.get(pk))
         for pk, kind, namespace, name, uid, version, gone, pool in rows.values_list(
-            "pk", "kind", "namespace", "name", "uid", "resource_version",
-            "deleted_at", "pool",
+            "pk",
+            "kind",
+            "namespace",
+            "name",
+            "uid",
+            "resource_version",
+            "deleted_at",
+            "pool",
         )
     }
 
@@ -185,7 +185,9 @@ def _write_objects(
     cluster: Cluster, news: list[Change], stored: _Stored, *, now: datetime
 ) -> None:
     rows = [
-        _row(cluster, change, stored[change.key][3] if change.key in stored else "", now)
+        _row(
+            cluster, change, stored[change.key][3] if change.key in stored else "", now
+        )
         for change in news
     ]
     KubeObject.objects.bulk_create(
@@ -194,7 +196,12 @@ def _write_objects(
         update_conflicts=True,
         unique_fields=["cluster", "kind", "namespace", "name"],
         update_fields=[
-            "uid", "resource_version", "pool", "body", "revision", "seen_at",
+            "uid",
+            "resource_version",
+            "pool",
+            "body",
+            "revision",
+            "seen_at",
             "deleted_at",
         ],
     )

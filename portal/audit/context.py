@@ -18,4 +18,4 @@ def acting(
     *, actor: str, reason: str = "", request_id: str = ""
 ) -> AbstractContextManager[object]:
     """Attribute the changes made inside to `actor` (a username or a process name)."""
-    return pghistory.context(actor=actor, reason=reason, request_id=request_id)  # type: ignore[no-any-return]
+    return pghistory.context(actor=actor, reason=reason, request_id=request_id)

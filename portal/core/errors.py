@@ -14,10 +14,13 @@ class PortalError(Exception):
         code: stable, dotted, part of the interface.
         message: one sentence for a person, already in their language.
         permanent: trying the same again cannot help.
+        exit_status: what a command ends with: 2 for usage or input, 3 where the
+            engine or the database failed.
     """
 
     code = "portal.error"
     permanent = True
+    exit_status = 2
 
     def __init__(self, message: str, *, code: str | None = None) -> None:
         super().__init__(message)

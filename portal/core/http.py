@@ -16,7 +16,7 @@ class PortalRequest(HttpRequest):
     """A request after our middleware: signed in, with htmx details and an id."""
 
     htmx: HtmxDetails
-    user: User  # type: ignore[assignment]
+    user: User
     request_id: str
 
 

@@ -30,7 +30,10 @@ def _keys() -> MultiFernet:
         return Fernet(base64.urlsafe_b64encode(derived))
 
     return MultiFernet(
-        [key(secret) for secret in [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]]
+        [
+            key(secret)
+            for secret in [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
+        ]
     )
 
 

@@ -25,7 +25,9 @@ def _send(task: str, kwargs: dict[str, int | str]) -> None:
     try:
         current_app.send_task(task, kwargs=kwargs, retry=False)
     except (OperationalError, OSError) as error:
-        logger.warning("hint not sent; the sweep will do it", task=task, error=str(error))
+        logger.warning(
+            "hint not sent; the sweep will do it", task=task, error=str(error)
+        )
 
 
 def notify(**payload: Any) -> None:

@@ -1,0 +1,46 @@
+"""What a view demands of the person."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from asgiref.sync import iscoroutinefunction
+from django.core.exceptions import PermissionDenied
+from django.utils.translation import gettext as _
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest
+
+    from portal.accounts.domain.roles import Permission
+    from portal.accounts.models import User
+
+View = TypeVar("View", bound=Callable[..., Any])
+
+
+def requires(permission: Permission) -> Callable[[View], View]:
+    """Answer 403, in words, to whoever lacks `permission`; for sync and async views."""
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        async def call_async(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+            _check(cast("User", await request.auser()), permission)
+            return await view(request, *args, **kwargs)
+
+        @wraps(view)
+        def call(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+            _check(cast("User", request.user), permission)
+            return view(request, *args, **kwargs)
+
+        return cast("View", call_async if iscoroutinefunction(view) else call)
+
+    return decorate
+
+
+def _check(user: User, permission: Permission) -> None:
+    if not user.is_authenticated or not user.may(permission):
+        raise PermissionDenied(
+            _("This needs the permission “%(permission)s”, which you do not have.")
+            % {"permission": permission}
+        )

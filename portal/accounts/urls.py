@@ -1,0 +1,15 @@
+"""Addresses of signing in and of preferences."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from portal.accounts import views
+
+app_name = "accounts"
+urlpatterns = [
+    path("sign-in/", views.sign_in, name="sign-in"),
+    path("sign-out/", views.sign_out, name="sign-out"),
+    path("preferences/language", views.language, name="language"),
+    path("preferences/theme", views.theme, name="theme"),
+]
