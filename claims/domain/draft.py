@@ -1,0 +1,191 @@
+"""A composed claim as it was typed: texts only, right or wrong, nothing lost.
+
+Field names are those of the form, `requests-0-alternatives-1-class`. What binds
+a constraint is kept by position ("0", "0/1"), so that renaming a request does
+not unbind it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from claims.domain.spec import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+EXACTLY = "exactly"
+FIRST_AVAILABLE = "firstAvailable"
+MATCH = "matchAttribute"
+DISTINCT = "distinctAttribute"
+_PLACE = re.compile(r"[0-9]{1,3}(/[0-9]{1,3})?")
+
+
+@dataclass(frozen=True, slots=True)
+class TolerationDraft:
+    """One toleration as typed."""
+
+    key: str = ""
+    operator: str = "Exists"
+    value: str = ""
+    effect: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AlternativeDraft:
+    """One alternative, or the only one of an exact request, as typed."""
+
+    name: str = ""
+    device_class: str = ""
+    allocation_mode: str = "ExactCount"
+    count: str = "1"
+    selectors: tuple[str, ...] = ("",)
+    capacity: tuple[tuple[str, str], ...] = ()
+    tolerations: tuple[TolerationDraft, ...] = ()
+    admin_access: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RequestDraft:
+    """One request as typed; `mode` is exactly or firstAvailable."""
+
+    name: str = ""
+    mode: str = EXACTLY
+    alternatives: tuple[AlternativeDraft, ...] = (AlternativeDraft(),)
+
+
+@dataclass(frozen=True, slots=True)
+class ConstraintDraft:
+    """One constraint as typed; `binds` holds positions."""
+
+    kind: str = DISTINCT
+    attribute: str = ""
+    binds: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The whole form as typed."""
+
+    kind: str = Kind.TEMPLATE.value
+    namespace: str = ""
+    name: str = ""
+    requests: tuple[RequestDraft, ...] = field(default=(RequestDraft(name="gpus"),))
+    constraints: tuple[ConstraintDraft, ...] = ()
+
+
+def request_field(i: int, part: str) -> str:
+    """Return the name of a field of request `i`."""
+    return f"requests-{i}-{part}"
+
+
+def alternative_field(i: int, j: int, part: str) -> str:
+    """Return the name of a field of alternative `j` of request `i`."""
+    return f"requests-{i}-alternatives-{j}-{part}"
+
+
+def constraint_field(i: int, part: str) -> str:
+    """Return the name of a field of constraint `i`."""
+    return f"constraints-{i}-{part}"
+
+
+def places(draft: Draft) -> dict[str, str]:
+    """Return what a constraint may bind, in order: position → name."""
+    found = {}
+    for i, request in enumerate(draft.requests):
+        found[str(i)] = request.name
+        if request.mode == FIRST_AVAILABLE:
+            for j, alternative in enumerate(request.alternatives):
+                found[f"{i}/{j}"] = f"{request.name}/{alternative.name}"
+    return found
+
+
+class _Fields:
+    """Texts by field name, as a browser sent them, with single line ends."""
+
+    def __init__(self, lists: Mapping[str, Sequence[str]]) -> None:
+        self._lists = lists
+
+    def text(self, name: str, default: str = "") -> str:
+        values = self._lists.get(name)
+        return values[-1].replace("\r\n", "\n") if values else default
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        return tuple(self._lists.get(name, ()))
+
+    def positions(self, prefix: str, part: str) -> list[int]:
+        """Return the n for which a field `prefix-n-part` was sent, ascending."""
+        pattern = re.compile(rf"{re.escape(prefix)}-([0-9]{{1,3}}){re.escape(part)}")
+        hits = (pattern.fullmatch(name) for name in self._lists)
+        return sorted({int(hit[1]) for hit in hits if hit})
+
+
+def from_fields(lists: Mapping[str, Sequence[str]]) -> Draft:
+    """Return the draft that a browser sent; what it did not send has its default."""
+    fields = _Fields(lists)
+    rows = fields.positions("requests", "-name")
+    return Draft(
+        kind=fields.text("kind", Kind.TEMPLATE.value),
+        namespace=fields.text("namespace").strip(),
+        name=fields.text("name").strip(),
+        requests=tuple(_request(fields, i) for i in rows),
+        constraints=tuple(
+            ConstraintDraft(
+                kind=fields.text(constraint_field(i, "kind"), DISTINCT),
+                attribute=fields.text(constraint_field(i, "attribute")).strip(),
+                binds=tuple(
+                    place
+                    for place in fields.texts(constraint_field(i, "binds"))
+                    if _PLACE.fullmatch(place)
+                ),
+            )
+            for i in fields.positions("constraints", "-kind")
+        ),
+    )
+
+
+def _request(fields: _Fields, i: int) -> RequestDraft:
+    columns = fields.positions(f"requests-{i}-alternatives", "-class")
+    return RequestDraft(
+        name=fields.text(request_field(i, "name")).strip(),
+        mode=fields.text(request_field(i, "mode"), EXACTLY),
+        alternatives=tuple(_alternative(fields, i, j) for j in columns),
+    )
+
+
+def _alternative(fields: _Fields, i: int, j: int) -> AlternativeDraft:
+    prefix = alternative_field(i, j, "selectors")
+    return AlternativeDraft(
+        name=fields.text(alternative_field(i, j, "name")).strip(),
+        device_class=fields.text(alternative_field(i, j, "class")).strip(),
+        allocation_mode=fields.text(alternative_field(i, j, "mode"), "ExactCount"),
+        count=fields.text(alternative_field(i, j, "count"), "1").strip(),
+        selectors=tuple(
+            fields.text(f"{prefix}-{k}") for k in fields.positions(prefix, "")
+        ),
+        capacity=tuple(_capacity(fields, i, j)),
+        tolerations=tuple(_tolerations(fields, i, j)),
+        admin_access=bool(fields.text(alternative_field(i, j, "admin"))),
+    )
+
+
+def _capacity(fields: _Fields, i: int, j: int) -> Iterator[tuple[str, str]]:
+    prefix = alternative_field(i, j, "capacity")
+    for k in fields.positions(prefix, "-key"):
+        key = fields.text(f"{prefix}-{k}-key").strip()
+        value = fields.text(f"{prefix}-{k}-value").strip()
+        if key and value:
+            yield key, value
+
+
+def _tolerations(fields: _Fields, i: int, j: int) -> Iterator[TolerationDraft]:
+    prefix = alternative_field(i, j, "tolerations")
+    for k in fields.positions(prefix, "-operator"):
+        yield TolerationDraft(
+            key=fields.text(f"{prefix}-{k}-key").strip(),
+            operator=fields.text(f"{prefix}-{k}-operator"),
+            value=fields.text(f"{prefix}-{k}-value").strip(),
+            effect=fields.text(f"{prefix}-{k}-effect"),
+        )

@@ -1,0 +1,310 @@
+"""A draft read as a claim: either the claim, or every reason why it is none yet.
+
+The rules are those of the API server's own validation (resource.k8s.io/v1),
+found before it is asked; a finding names the field of the form that it is about.
+"""
+
+from __future__ import annotations
+
+import re
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from claims.domain.draft import (
+    DISTINCT,
+    EXACTLY,
+    FIRST_AVAILABLE,
+    MATCH,
+    alternative_field,
+    constraint_field,
+    places,
+    request_field,
+)
+from claims.domain.spec import (
+    MAX_ALTERNATIVES,
+    MAX_DEVICES,
+    MAX_EXPRESSION_BYTES,
+    AllocationMode,
+    CELDeviceSelector,
+    Claim,
+    DeviceConstraint,
+    DeviceRequest,
+    DeviceSubRequest,
+    DeviceToleration,
+    ExactDeviceRequest,
+    Kind,
+)
+from inventory.domain.quantity import BadQuantity, parse_quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+    from typing import TypedDict
+
+    from claims.domain.draft import (
+        AlternativeDraft,
+        ConstraintDraft,
+        Draft,
+        RequestDraft,
+        TolerationDraft,
+    )
+
+    class _Common(TypedDict):
+        device_class_name: str
+        selectors: tuple[CELDeviceSelector, ...]
+        allocation_mode: AllocationMode
+        count: int
+        tolerations: tuple[DeviceToleration, ...]
+        capacity: tuple[tuple[str, str], ...]
+
+
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_SUBDOMAIN = re.compile(
+    r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+)
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,31}")
+_OPERATORS = ("Exists", "Equal")
+_EFFECTS = ("", "NoSchedule", "NoExecute", "None")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One reason why a draft is no claim yet: a code with its values, and a field."""
+
+    field: str
+    code: str
+    values: dict[str, str | int] = dataclasses.field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A claim, or None with at least one finding."""
+
+    claim: Claim | None
+    findings: tuple[Finding, ...]
+
+
+def read(
+    draft: Draft, *, namespaces: Collection[str], classes: Collection[str]
+) -> Reading:
+    """Read a draft.
+
+    Args:
+        draft: what was typed.
+        namespaces: those in which this person may ask.
+        classes: the DeviceClasses that the cluster has.
+    """
+    return _Reader(frozenset(namespaces), frozenset(classes)).read(draft)
+
+
+class _Reader:
+    """Collects findings while it builds; every field is looked at, once."""
+
+    def __init__(self, namespaces: frozenset[str], classes: frozenset[str]) -> None:
+        self.namespaces = namespaces
+        self.classes = classes
+        self.findings: list[Finding] = []
+
+    def read(self, draft: Draft) -> Reading:
+        kind = self._choice("kind", draft.kind, tuple(Kind))
+        self._name("name", draft.name, _SUBDOMAIN, 253)
+        if draft.namespace not in self.namespaces:
+            code = "namespace.not_yours" if draft.namespace else "namespace.empty"
+            self._find("namespace", code, value=draft.namespace)
+        if not draft.requests:
+            self._find("requests", "requests.none")
+        requests = tuple(self._request(i, row) for i, row in enumerate(draft.requests))
+        self._unique(
+            [row.name for row in draft.requests], lambda i: request_field(i, "name")
+        )
+        constraints = tuple(
+            self._constraint(i, row, draft) for i, row in enumerate(draft.constraints)
+        )
+        if self.findings:
+            return Reading(None, tuple(self.findings))
+        claim = Claim(Kind(kind), draft.namespace, draft.name, requests, constraints)
+        return Reading(claim, ())
+
+    def _find(self, where: str, code: str, **values: str | int) -> None:
+        self.findings.append(Finding(where, code, values))
+
+    def _choice(self, where: str, value: str, known: tuple[str, ...]) -> str:
+        if value in known:
+            return value
+        self._find(where, "choice.unknown", value=value[:80], known=", ".join(known))
+        return known[0]
+
+    def _name(
+        self, where: str, name: str, shape: re.Pattern[str], longest: int
+    ) -> None:
+        if not name:
+            self._find(where, "name.empty")
+        elif "/" in name:
+            self._find(where, "name.slash", value=name[:80])
+        elif len(name) > longest:
+            self._find(where, "name.too_long", length=len(name), limit=longest)
+        elif not shape.fullmatch(name):
+            dots = "name.shape_dots" if shape is _SUBDOMAIN else "name.shape"
+            self._find(where, dots, value=name[:80])
+
+    def _unique(self, names: list[str], where: Callable[[int], str]) -> None:
+        for at, name in enumerate(names):
+            if name and name in names[:at]:
+                self._find(where(at), "name.twice", value=name[:80])
+
+    def _request(self, i: int, row: RequestDraft) -> DeviceRequest:
+        self._name(request_field(i, "name"), row.name, _LABEL, 63)
+        mode = self._choice(
+            request_field(i, "mode"), row.mode, (EXACTLY, FIRST_AVAILABLE)
+        )
+        where = request_field(i, "mode")
+        if not row.alternatives:
+            self._find(where, "alternatives.none")
+        if len(row.alternatives) > MAX_ALTERNATIVES:
+            self._find(where, "alternatives.many", limit=MAX_ALTERNATIVES)
+        if mode == EXACTLY:
+            return self._exactly(i, row)
+        self._unique(
+            [alternative.name for alternative in row.alternatives],
+            lambda j: alternative_field(i, j, "name"),
+        )
+        return DeviceRequest(
+            row.name,
+            first_available=tuple(
+                self._sub_request(i, j, alternative)
+                for j, alternative in enumerate(row.alternatives)
+            ),
+        )
+
+    def _exactly(self, i: int, row: RequestDraft) -> DeviceRequest:
+        if len(row.alternatives) > 1:
+            self._find(request_field(i, "mode"), "alternatives.exactly")
+        if not row.alternatives:
+            return DeviceRequest(row.name)
+        if row.alternatives[0].admin_access:
+            self._find(alternative_field(i, 0, "admin"), "admin.refused")
+        asked = self._common(i, 0, row.alternatives[0])
+        return DeviceRequest(row.name, exactly=ExactDeviceRequest(**asked))
+
+    def _sub_request(self, i: int, j: int, row: AlternativeDraft) -> DeviceSubRequest:
+        self._name(alternative_field(i, j, "name"), row.name, _LABEL, 63)
+        if row.admin_access:
+            self._find(alternative_field(i, j, "admin"), "admin.alternative")
+        return DeviceSubRequest(name=row.name, **self._common(i, j, row))
+
+    def _common(self, i: int, j: int, row: AlternativeDraft) -> _Common:
+        where = alternative_field(i, j, "class")
+        if not row.device_class:
+            self._find(where, "class.empty")
+        elif row.device_class not in self.classes:
+            self._find(where, "class.missing", value=row.device_class[:80])
+        mode = self._choice(
+            alternative_field(i, j, "mode"), row.allocation_mode, tuple(AllocationMode)
+        )
+        return {
+            "device_class_name": row.device_class,
+            "selectors": tuple(self._selectors(i, j, row.selectors)),
+            "allocation_mode": AllocationMode(mode),
+            "count": self._count(i, j, row.count)
+            if mode == AllocationMode.EXACT_COUNT
+            else 1,
+            "tolerations": tuple(
+                self._toleration(i, j, k, each)
+                for k, each in enumerate(row.tolerations)
+            ),
+            "capacity": self._capacity(i, j, row.capacity),
+        }
+
+    def _count(self, i: int, j: int, text: str) -> int:
+        if re.fullmatch(r"[0-9]{1,6}", text) and 1 <= int(text) <= MAX_DEVICES:
+            return int(text)
+        where = alternative_field(i, j, "count")
+        self._find(where, "count.range", value=text[:20], limit=MAX_DEVICES)
+        return 1
+
+    def _selectors(
+        self, i: int, j: int, texts: tuple[str, ...]
+    ) -> Iterator[CELDeviceSelector]:
+        for k, text in enumerate(texts):
+            size = len(text.encode())
+            where = alternative_field(i, j, f"selectors-{k}")
+            if size > MAX_EXPRESSION_BYTES:
+                self._find(where, "cel.too_long", size=size, limit=MAX_EXPRESSION_BYTES)
+            elif unprintable := _UNPRINTABLE.search(text):
+                self._find(
+                    where, "cel.unprintable", value=f"U+{ord(unprintable[0]):04X}"
+                )
+            elif text.strip():
+                yield CELDeviceSelector(text.rstrip())
+
+    def _toleration(
+        self, i: int, j: int, k: int, row: TolerationDraft
+    ) -> DeviceToleration:
+        prefix = f"tolerations-{k}"
+        operator = self._choice(
+            alternative_field(i, j, f"{prefix}-operator"), row.operator, _OPERATORS
+        )
+        self._choice(alternative_field(i, j, f"{prefix}-effect"), row.effect, _EFFECTS)
+        key = alternative_field(i, j, f"{prefix}-key")
+        if row.key and not _qualified(row.key, domain_needed=False, longest=63):
+            self._find(key, "toleration.key", value=row.key[:80])
+        if operator == "Equal" and not row.key:
+            self._find(key, "toleration.key_needed")
+        if operator == "Exists" and row.value:
+            self._find(alternative_field(i, j, f"{prefix}-value"), "toleration.value")
+        return DeviceToleration(row.key, operator, row.value, row.effect)
+
+    def _capacity(
+        self, i: int, j: int, rows: tuple[tuple[str, str], ...]
+    ) -> tuple[tuple[str, str], ...]:
+        for k, (key, text) in enumerate(rows):
+            where = alternative_field(i, j, f"capacity-{key}")
+            if key in [earlier for earlier, _ in rows[:k]]:
+                self._find(where, "capacity.twice", value=key[:80])
+            try:
+                if parse_quantity(text) < 0:
+                    self._find(where, "capacity.negative", value=text[:40])
+            except BadQuantity:
+                self._find(where, "capacity.quantity", value=text[:40])
+        return tuple(sorted(rows))
+
+    def _constraint(
+        self, i: int, row: ConstraintDraft, draft: Draft
+    ) -> DeviceConstraint:
+        kind = self._choice(constraint_field(i, "kind"), row.kind, (MATCH, DISTINCT))
+        where = constraint_field(i, "attribute")
+        if not row.attribute:
+            self._find(where, "attribute.empty")
+        elif not _qualified(row.attribute, domain_needed=True, longest=32):
+            self._find(where, "attribute.shape", value=row.attribute[:80])
+        bound = tuple(self._bound(i, row.binds, draft))
+        if kind == MATCH:
+            return DeviceConstraint(bound, match_attribute=row.attribute)
+        return DeviceConstraint(bound, distinct_attribute=row.attribute)
+
+    def _bound(self, i: int, binds: tuple[str, ...], draft: Draft) -> Iterator[str]:
+        names = places(draft)
+        for place in binds:
+            if place in names:
+                yield names[place]
+            else:
+                self._find(constraint_field(i, "binds"), "binds.unknown")
+
+
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+
+
+def _qualified(name: str, *, domain_needed: bool, longest: int) -> bool:
+    """Return whether `name` is an identifier with, or possibly without, a domain."""
+    domain, slash, identifier = name.rpartition("/")
+    if not slash:
+        domain_fits = not domain_needed
+    else:
+        domain_fits = len(domain) <= 63 and _SUBDOMAIN.fullmatch(domain) is not None
+    if longest == 32:
+        return domain_fits and _IDENTIFIER.fullmatch(identifier) is not None
+    return (
+        domain_fits
+        and re.fullmatch(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?", identifier)
+        is not None
+    )
