@@ -33,7 +33,7 @@ _GATES: dict[str, tuple[int, int | None]] = {
     "DRAOptionalNodeOperations": (37, None),
     "DRAPartitionableDevicesType": (37, None),
 }
-_VERSION = re.compile(r"v?1\.(\d{1,3})(?:\.\d+)?(?:[-+].*)?\Z")
+_VERSION = re.compile(r"v?1\.(\d{1,3})(?:\.\d+)?(?:[-+].*)?\Z", re.ASCII)
 
 
 class BadVersion(ValueError):
@@ -89,6 +89,8 @@ def parse_gates(text: str) -> dict[str, bool]:
     for item in filter(None, (part.strip() for part in text.split(","))):
         name, _, value = item.partition("=")
         if value.lower() not in {"true", "false"} or not name.isidentifier():
-            raise BadGates(f"{item!r} is no feature gate; write NAME=true or NAME=false")
+            raise BadGates(
+                f"{item!r} is no feature gate; write NAME=true or NAME=false"
+            )
         gates[name] = value.lower() == "true"
     return gates

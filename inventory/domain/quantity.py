@@ -12,10 +12,22 @@ from fractions import Fraction
 GIB = 1024**3
 
 _BINARY = {"Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5, "Ei": 6}
-_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_DECIMAL = {
+    "n": -9,
+    "u": -6,
+    "m": -3,
+    "": 0,
+    "k": 3,
+    "M": 6,
+    "G": 9,
+    "T": 12,
+    "P": 15,
+    "E": 18,
+}
 _SHAPE = re.compile(
     r"(?P<sign>[+-]?)(?P<digits>\d+(?:\.\d*)?|\.\d+)"
-    r"(?:(?P<suffix>[KMGTPE]i|[numkMGTPE])|[eE](?P<exponent>[+-]?\d{1,3}))?\Z"
+    r"(?:(?P<suffix>[KMGTPE]i|[numkMGTPE])|[eE](?P<exponent>[+-]?\d{1,3}))?\Z",
+    re.ASCII,
 )
 
 
@@ -32,7 +44,9 @@ def parse_quantity(text: str | int) -> Fraction:
     found = _SHAPE.match(str(text))
     if not found:
         raise BadQuantity(f"{text!r} is no quantity; write for example 16Gi")
-    value = Fraction(found["digits"] if found["digits"][-1] != "." else found["digits"] + "0")
+    value = Fraction(
+        found["digits"] if found["digits"][-1] != "." else found["digits"] + "0"
+    )
     if found["exponent"]:
         value *= Fraction(10) ** int(found["exponent"])
     elif found["suffix"] in _BINARY:

@@ -1,0 +1,116 @@
+"""What every test may use: people with names, a fixed clock, and fleets."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from inventory.models import Cluster
+    from portal.accounts.models import User
+
+# Two busy cores: a slow example is no failure.
+settings.register_profile(
+    "slicewise", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("slicewise")
+
+DATA = Path(__file__).parent / "data"
+
+
+@pytest.fixture
+def now() -> dt.datetime:
+    """Return the moment that tests call now."""
+    return dt.datetime(2026, 11, 30, 9, 0, tzinfo=dt.UTC)
+
+
+@pytest.fixture
+def load_fleets(db, now):
+    """Return a function that loads fleets and NVIDIA's classes as a cluster."""
+    from inventory.gateways.files import read_objects
+    from inventory.services.loading import load_cluster
+
+    def load(
+        *fleets: str,
+        name: str = "demo",
+        version: str = "1.37.2",
+        extra: list[dict] | None = None,
+    ) -> Cluster:
+        paths = [DATA / "fleets" / f"{fleet}.yaml" for fleet in fleets]
+        paths.append(DATA / "claims" / "deviceclasses.yaml")
+        objects = [body for path in paths for body in read_objects(str(path))]
+        loaded = load_cluster(
+            name,
+            [*objects, *(extra or [])],
+            kubernetes_version=version,
+            feature_gates={},
+            now=now,
+        )
+        return loaded.cluster
+
+    return load
+
+
+@pytest.fixture
+def fleet_cluster(load_fleets) -> Cluster:
+    """Return a small mixed cluster: shares, dynamic MIG, whole cards, a broken pool."""
+    return load_fleets(
+        "nvidia-h100-consumable-shares",
+        "nvidia-h100-dynamic-mig-k8s135",
+        "nvidia-t4-l40s",
+        "pool-incomplete-generation",
+    )
+
+
+def _person(username: str, *, roles: list[str], tenant: str = "") -> User:
+    from portal.accounts.models import Membership, Tenant, TenantNamespace, User
+
+    user = User.objects.create_user(username, password="correct horse battery")
+    user.roles = roles
+    user.save()
+    if tenant:
+        row, made = Tenant.objects.get_or_create(
+            name=tenant, defaults={"group": f"slicewise:{tenant}"}
+        )
+        Membership.objects.create(user=user, tenant=row)
+        spaces = {"orchid": ["ai-serving", "ai-training"], "maple": ["maple-lab"]}
+        if made:
+            TenantNamespace.objects.bulk_create(
+                TenantNamespace(tenant=row, cluster="demo", namespace=space)
+                for space in spaces[tenant]
+            )
+    return user
+
+
+@pytest.fixture
+def ada(db) -> User:
+    """Return a member of the tenant orchid."""
+    return _person("ada@orchid", roles=[], tenant="orchid")
+
+
+@pytest.fixture
+def cleo(db) -> User:
+    """Return a member of the tenant maple, who must never see orchid's names."""
+    return _person("cleo@maple", roles=[], tenant="maple")
+
+
+@pytest.fixture
+def ben(db) -> User:
+    """Return an approver."""
+    return _person("ben@platform", roles=["approver"])
+
+
+@pytest.fixture
+def dora(db) -> User:
+    """Return an admin."""
+    return _person("dora@platform", roles=["admin"])
+
+
+@pytest.fixture
+def eli(db) -> User:
+    """Return an auditor."""
+    return _person("eli@audit", roles=["auditor"])
