@@ -90,7 +90,7 @@ def test_load_cluster_counts_what_it_leaves_out(tmp_path, capsys):
          "d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e,*e,*e,*e]\n"
          "kind: Node\nmetadata: {name: a}", "aliases"),
         ('kind: Node\nmetadata: {name: a, labels: {x: "\\0"}}', "cannot be stored"),
-        ("[" * 3000 + "]" * 3000, "nested too deeply"),
+        ("[" * 3000 + "]" * 3000, "maximum nesting depth"),
         ("kind: Node\n\tmetadata: 3", "line 2"),
     ],
 )
