@@ -62,14 +62,14 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "portal.core.static_files.StaticFilesMiddleware",
     "portal.core.middleware.request_id_middleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "portal.accounts.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -90,6 +90,7 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "django.template.context_processors.i18n",
                 "portal.core.context_processors.page",
+                "portal.frame.frame",
             ],
             "builtins": [
                 "portal.core.templatetags.portal_ui",
@@ -118,7 +119,7 @@ CACHES = {
 
 AUTH_USER_MODEL = "accounts.User"
 LOGIN_URL = "accounts:sign-in"
-LOGIN_REDIRECT_URL = "inventory:overview"
+LOGIN_REDIRECT_URL = "inventory:home"
 LOGOUT_REDIRECT_URL = "accounts:sign-in"
 PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.Argon2PasswordHasher",

@@ -2,6 +2,27 @@
 
 from __future__ import annotations
 
-from django.urls import URLPattern, URLResolver
+from importlib.util import find_spec
 
-urlpatterns: list[URLPattern | URLResolver] = []
+from django.urls import URLPattern, URLResolver, include, path
+
+from portal import frame
+from portal.core import views
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("healthz", views.healthz, name="healthz"),
+    path("readyz", views.readyz, name="readyz"),
+    path(
+        "c/<str:cluster>/events",
+        views.events,
+        {"newest": frame.revision_of},
+        name="events",
+    ),
+    path("c/<str:cluster>/freshness", frame.freshness, name="freshness"),
+    path("", include("portal.accounts.urls")),
+]
+urlpatterns += [
+    path("", include(app))
+    for app in ("inventory.urls", "claims.urls")
+    if find_spec(app)
+]

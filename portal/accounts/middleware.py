@@ -23,5 +23,7 @@ class LoginRequiredMiddleware(middleware.LoginRequiredMiddleware):
         if request.headers.get("HX-Request") == "true":
             here = request.headers.get("HX-Current-URL", "/")
             query = urlencode({"next": here})
-            return HttpResponseClientRedirect(f"{self.get_login_url(view_func)}?{query}")
+            return HttpResponseClientRedirect(
+                f"{self.get_login_url(view_func)}?{query}"
+            )
         return super().handle_no_permission(request, view_func)

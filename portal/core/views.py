@@ -1,0 +1,87 @@
+"""The event stream of a page, and whether this process is alive and ready."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from asgiref.sync import sync_to_async
+from django.contrib.auth.decorators import login_not_required
+from django.core.cache import cache
+from django.db import DatabaseError, connection
+from django.http import Http404, HttpResponse, JsonResponse, StreamingHttpResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_safe
+from redis.exceptions import RedisError
+
+from portal.core import live
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from django.http import HttpRequest
+
+
+def _number(text: str) -> int:
+    """Return a revision that a browser sent, 0 where it is none."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
+
+
+@require_GET
+async def events(
+    request: HttpRequest, cluster: str, newest: Callable[[str], Awaitable[int | None]]
+) -> StreamingHttpResponse:
+    """Stream a cluster's and this person's news; `newest` reads a cluster's revision."""
+    if await newest(cluster) is None:
+        raise Http404
+    person = await request.auser()
+    last_seen = request.headers.get("Last-Event-ID", "") or request.GET.get("since", "")
+    response = StreamingHttpResponse(
+        live.stream(
+            cluster=cluster,
+            person_id=int(person.pk or 0),
+            since=_number(last_seen),
+            newest=lambda: newest(cluster),
+        ),
+        content_type="text/event-stream",
+    )
+    response["Cache-Control"] = "no-cache, no-transform"
+    response["X-Accel-Buffering"] = "no"
+    return response
+
+
+@login_not_required
+@require_safe
+@never_cache
+def healthz(request: HttpRequest) -> HttpResponse:
+    """Answer 200 as long as this process answers at all."""
+    return HttpResponse("ok\n", content_type="text/plain")
+
+
+@login_not_required
+@require_safe
+@never_cache
+async def readyz(request: HttpRequest) -> JsonResponse:
+    """Answer 200 when Postgres answers, else 503; Redis is told but not demanded."""
+    found = {"postgres": await sync_to_async(_postgres_answers)()}
+    ready = all(found.values())
+    found["redis"] = await sync_to_async(_redis_answers)()
+    return JsonResponse(
+        {"ready": ready, "answers": found}, status=200 if ready else 503
+    )
+
+
+def _postgres_answers() -> bool:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except DatabaseError:
+        return False
+    return True
+
+
+def _redis_answers() -> bool:
+    try:
+        cache.get("ready")
+    except (RedisError, OSError):
+        return False
+    return True

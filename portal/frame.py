@@ -1,0 +1,135 @@
+"""What surrounds every page: the navigation, the cluster switch and the badge.
+
+It composes what the apps offer, as `portal.urls` does, so it may know them all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from django.shortcuts import get_object_or_404, render
+from django.urls import NoReverseMatch, reverse
+from django.utils.functional import SimpleLazyObject
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+from django.views.decorators.http import require_GET
+
+from inventory.models import Cluster
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest, HttpResponse
+
+# Section → (name, URL name, whether it belongs to a cluster, title).
+SECTIONS = (
+    (
+        _("Fleet"),
+        (
+            ("overview", "inventory:overview", True, _("Overview")),
+            ("gpus", "inventory:gpu-list", True, _("GPUs")),
+            ("devices", "inventory:device-list", True, _("Devices")),
+            ("pools", "inventory:pool-list", True, _("Pools")),
+            ("classes", "inventory:class-list", True, _("Classes")),
+            ("clusters", "inventory:cluster-list", False, _("Clusters")),
+        ),
+    ),
+    (
+        _("Claims"),
+        (
+            ("compose", "claims:compose", True, pgettext_lazy("navigation", "Compose")),
+            ("requests", "claims:request-list", False, _("My requests")),
+            ("claims", "claims:claim-list", True, _("All claims")),
+        ),
+    ),
+)
+COLUMNS = (
+    "name",
+    "kind",
+    "kubernetes_version",
+    "revision",
+    "heard_at",
+    "failed_at",
+    "failure",
+)
+
+
+@dataclass(frozen=True)
+class Link:
+    """One entry of the navigation or of the cluster switch."""
+
+    name: str
+    title: str
+    href: str
+
+
+def frame(request: HttpRequest) -> dict[str, Any]:
+    """Return `clusters`, `page_cluster` and `navigation`, each made when it is used.
+
+    Makes one query (all clusters, without their secrets), and none for a fragment
+    that uses none of the three.
+    """
+    rows = cache(lambda: list(Cluster.objects.only(*COLUMNS).order_by("name")))
+    chosen = cache(lambda: _chosen(request, rows()))
+    return {
+        "clusters": SimpleLazyObject(lambda: [_switch(request, row) for row in rows()]),
+        "page_cluster": SimpleLazyObject(chosen),
+        "navigation": SimpleLazyObject(lambda: _navigation(chosen())),
+    }
+
+
+def _chosen(request: HttpRequest, rows: list[Cluster]) -> Cluster | None:
+    """Return the address's cluster, else the one seen last, else the first."""
+    match = request.resolver_match
+    named = match.kwargs.get("cluster") if match else None
+    by_name = {row.name: row for row in rows}
+    if named in by_name and request.session.get("cluster") != named:
+        request.session["cluster"] = named
+    wanted = named or request.session.get("cluster")
+    return by_name.get(wanted) or (rows[0] if rows else None)
+
+
+def _switch(request: HttpRequest, row: Cluster) -> dict[str, str]:
+    """Return where the switch leads: this page of that cluster, or its overview."""
+    match = request.resolver_match
+    same = match.view_name if match and set(match.kwargs) == {"cluster"} else ""
+    href = _address(same, row.name) or _address("inventory:overview", row.name)
+    return {"name": row.name, "version": row.kubernetes_version, "href": href}
+
+
+def _navigation(cluster: Cluster | None) -> list[dict[str, Any]]:
+    sections = []
+    for title, entries in SECTIONS:
+        items = [
+            Link(name, str(label), _address(view, cluster.name if cluster else None))
+            if of_cluster
+            else Link(name, str(label), _address(view))
+            for name, view, of_cluster, label in entries
+            if cluster or not of_cluster
+        ]
+        links = [item for item in items if item.href]
+        sections.append({"title": title, "links": links})
+    return sections
+
+
+def _address(view: str, *cluster: str | None) -> str:
+    try:
+        return reverse(view, args=cluster)
+    except NoReverseMatch:
+        return ""
+
+
+@require_GET
+def freshness(request: HttpRequest, cluster: str) -> HttpResponse:
+    """Answer with the badge alone."""
+    row = get_object_or_404(Cluster.objects.only(*COLUMNS), name=cluster)
+    return render(request, "components/freshness.html", {"cluster": row})
+
+
+async def revision_of(cluster: str) -> int | None:
+    """Return a cluster's present revision, or None where there is no such cluster."""
+    return (
+        await Cluster.objects.filter(name=cluster)
+        .values_list("revision", flat=True)
+        .afirst()
+    )

@@ -1,0 +1,71 @@
+// What htmx does not do: ages that tick, the pause button, a word when a part cannot
+// be refreshed, and menus that close. Pages work without it.
+const ages = JSON.parse(document.body.dataset.ages).reverse();
+const pause = document.querySelector("[data-pause]");
+const connected = document.querySelector("[sse-connect]");
+let paused = false;
+let missed = false;
+
+function tick() {
+  for (const time of document.querySelectorAll("time[data-age]")) {
+    const seconds = Math.max(0, Math.floor((Date.now() - Date.parse(time.dateTime)) / 1000));
+    const [size, pattern] = ages.find(([size]) => seconds >= size || size === 1);
+    const text = pattern.replace("{}", Math.floor(seconds / size));
+    if (time.textContent !== text) time.textContent = text;
+  }
+}
+setInterval(tick, 1000);
+
+const isLive = (event) => (event.detail.requestConfig?.triggeringEvent?.type ?? "").startsWith("sse:");
+
+document.body.addEventListener("htmx:beforeRequest", (event) => {
+  if (paused && isLive(event)) {
+    missed = true;
+    event.preventDefault();
+  }
+});
+
+function reload() {
+  for (const part of document.querySelectorAll('[hx-trigger*="sse:"]')) {
+    for (const [, name] of part.getAttribute("hx-trigger").matchAll(/sse:([\w-]+)/g)) htmx.trigger(part, `sse:${name}`);
+  }
+}
+
+if (pause && connected) {
+  const words = [pause.textContent, pause.dataset.resume];
+  pause.hidden = false;
+  pause.addEventListener("click", () => {
+    paused = !paused;
+    pause.textContent = words[Number(paused)];
+    pause.setAttribute("aria-pressed", String(paused));
+    if (!paused && missed) reload();
+    missed = false;
+  });
+}
+
+function say(sentence) {
+  const region = document.getElementById("messages");
+  if (region.querySelector("[data-lost]")) return;
+  const line = document.createElement("p");
+  line.className = "message";
+  line.dataset.kind = "error";
+  line.dataset.lost = "";
+  line.textContent = sentence;
+  region.append(line);
+}
+for (const name of ["htmx:sendError", "htmx:responseError", "htmx:timeout"]) {
+  document.body.addEventListener(name, () => say(document.getElementById("messages").dataset.lost));
+}
+document.body.addEventListener("htmx:afterOnLoad", () => document.querySelector("#messages > [data-lost]")?.remove());
+
+document.addEventListener("click", (event) => {
+  for (const menu of document.querySelectorAll("details.menu[open]")) if (!menu.contains(event.target)) menu.open = false;
+});
+document.addEventListener("keydown", (event) => {
+  const menu = event.key === "Escape" && document.querySelector("details.menu[open]");
+  if (menu) {
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  }
+});
+document.querySelector("nav.side a[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
