@@ -1,0 +1,312 @@
+"""GPU cards, derived from device rows: each card once, its memory once.
+
+A driver publishes devices, not cards. One card may be published as a whole GPU,
+as MIG partitions (with or without their parent, with or without counters), as a
+second face for passthrough, or by two drivers at once; rows are joined by what
+they have in common: counter set, UUID, parent UUID, PCI address.
+
+Source: what the drivers publish (NVIDIA, AMD, Intel, HAMi, the example driver).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from inventory.domain.gpus import (
+    amounts,
+    capacity_of,
+    cells_of,
+    has_memory,
+    is_gpu,
+    pci_address,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from inventory.domain.gpus import Amounts, CounterSet, DeviceFacts, Taint
+
+Key = tuple[str, ...]
+
+PARTITION_TYPES = frozenset({"mig", "amdgpu-partition", "vf"})
+_SET_SUFFIX = re.compile(r"-counter(s|-set)?$")
+_NO_NAME = frozenset({"", "Unknown"})
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One face of a card: the whole, a partition of it, or its passthrough sibling."""
+
+    driver: str
+    pool: str
+    name: str
+    role: str  # whole | partition | passthrough
+    profile: str
+    memory: int | None  # bytes; None: not published
+    cells: tuple[int, ...]
+    counter_set: str
+    uses: Amounts
+    shared: bool
+    share_count: int | None  # what the capacity `shares` says
+    taints: tuple[Taint, ...]
+
+    @property
+    def blocked(self) -> bool:
+        """Whether a taint keeps a claim without tolerations out."""
+        return any(taint.blocks for taint in self.taints)
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One GPU.
+
+    `total` is in bytes; None where no driver publishes it (memory shared with the
+    system, discovery without rights). `at_least` marks a sum of partitions that
+    may not cover the card. `cell_count` is 0 where memory is not cut in slices.
+    """
+
+    node: str
+    driver: str
+    pool: str
+    name: str
+    product: str
+    kind: str  # whole | dynamic | static | shares
+    total: int | None
+    at_least: bool
+    cell_count: int
+    counters: Amounts
+    parts: tuple[Part, ...]
+    double_advertised: bool = False
+
+    @property
+    def pools(self) -> frozenset[tuple[str, str]]:
+        """The (driver, pool) pairs that publish it: two where two drivers do."""
+        return frozenset(
+            {(part.driver, part.pool) for part in self.parts}
+        ) or frozenset({(self.driver, self.pool)})
+
+    @property
+    def taints(self) -> tuple[Taint, ...]:
+        """The different taints of its parts, in their order."""
+        return tuple(dict.fromkeys(t for part in self.parts for t in part.taints))
+
+
+@dataclass
+class _Group:
+    devices: list[DeviceFacts] = field(default_factory=list)
+    sets: list[CounterSet] = field(default_factory=list)
+
+
+class _Joiner:
+    """Union-find over the keys that rows have in common."""
+
+    def __init__(self) -> None:
+        self._parent: dict[Key, Key] = {}
+
+    def find(self, key: Key) -> Key:
+        while (up := self._parent.setdefault(key, key)) != key:
+            self._parent[key] = self._parent[up]
+            key = up
+        return key
+
+    def join(self, keys: list[Key]) -> None:
+        first = self.find(keys[0])
+        for key in keys[1:]:
+            self._parent[self.find(key)] = first
+
+
+def derive_cards(
+    devices: Iterable[DeviceFacts], counter_sets: Iterable[CounterSet]
+) -> list[Card]:
+    """Return the cards of some pools, in the order in which drivers publish them.
+
+    Rows of the same node must be handed in together, whatever their driver.
+    """
+    gpus = [device for device in devices if is_gpu(device)]
+    sets = [cs for cs in counter_sets if has_memory(cs.counters)]
+    known = {(cs.driver, cs.pool, cs.name) for cs in sets}
+    joiner = _Joiner()
+    for device in gpus:
+        joiner.join(_keys(device, known))
+    groups: dict[Key, _Group] = defaultdict(_Group)
+    for device in gpus:
+        groups[joiner.find(_name_key(device))].devices.append(device)
+    for cs in sets:
+        if _belongs_to_gpus(cs, joiner, groups):
+            groups[joiner.find(_set_key(cs.driver, cs.pool, cs.name))].sets.append(cs)
+    return [_card(group) for group in groups.values()]
+
+
+def _belongs_to_gpus(
+    cs: CounterSet, joiner: _Joiner, groups: Mapping[Key, _Group]
+) -> bool:
+    """A counter set of memory is a card's: a device says so, or the driver's name."""
+    return joiner.find(_set_key(cs.driver, cs.pool, cs.name)) in groups or (
+        "gpu" in cs.driver
+    )
+
+
+def _name_key(device: DeviceFacts) -> Key:
+    return ("device", device.driver, device.pool, device.name)
+
+
+def _set_key(driver: str, pool: str, name: str) -> Key:
+    return ("counters", driver, pool, name)
+
+
+def _keys(device: DeviceFacts, known: set[tuple[str, str, str]]) -> list[Key]:
+    """Return what identifies the card of a row: its own name first."""
+    scope = device.node or f"{device.driver}/{device.pool}"
+    keys: list[Key] = [_name_key(device)]
+    for name in ("uuid", "parentUUID"):
+        if value := device.attribute(name):
+            keys.append(("uuid", scope, value.lower()))
+    if address := pci_address(device):
+        keys.append(("pci", scope, address))
+    elif value := device.attribute("parentDeviceID"):
+        keys.append(("parent", scope, device.driver, value))
+    used = [
+        name
+        for use in device.consumes_counters
+        if (name := str(use.get("counterSet", "")))
+        and (
+            (device.driver, device.pool, name) in known
+            or has_memory(amounts(use.get("counters")))
+        )
+    ]
+    if len(used) == 1:
+        keys.append(_set_key(device.driver, device.pool, used[0]))
+    return keys
+
+
+def _card(group: _Group) -> Card:
+    counters = group.sets[0].counters if group.sets else {}
+    parts = tuple(_distinct([_part(device, counters) for device in group.devices]))
+    total, at_least = _total(parts, counters)
+    home: Part | CounterSet = _home(parts) or group.sets[0]
+    return Card(
+        node=group.devices[0].node if group.devices else group.sets[0].node,
+        driver=home.driver,
+        pool=home.pool,
+        name=_label(parts, group.sets),
+        product=_product(group.devices),
+        kind=_kind(parts, counters),
+        total=total,
+        at_least=at_least,
+        cell_count=_cell_count(parts, counters),
+        counters=counters,
+        parts=parts,
+        double_advertised=_double_advertised(parts, counters),
+    )
+
+
+def _distinct(parts: list[Part]) -> list[Part]:
+    """Drop a second row of the same name, which only a faulty pool publishes."""
+    return list({(p.driver, p.pool, p.name): p for p in reversed(parts)}.values())[::-1]
+
+
+def _home(parts: tuple[Part, ...]) -> Part | None:
+    """Return the part that names the card: the whole first, passthrough last."""
+    order = {"whole": 0, "partition": 1, "passthrough": 2}
+    return min(parts, key=lambda part: order[part.role], default=None)
+
+
+def _part(device: DeviceFacts, counters: Amounts) -> Part:
+    uses, counter_set = _uses(device)
+    memory = capacity_of(device, "memory")
+    shares = capacity_of(device, "shares")
+    cells = cells_of(uses) or cells_of(
+        {key.rpartition("/")[2]: Fraction(1) for key in device.capacity}
+    )
+    return Part(
+        driver=device.driver,
+        pool=device.pool,
+        name=device.name,
+        role=_role(device, uses, counters),
+        profile=device.attribute("profile") or device.attribute("partitionProfile"),
+        memory=int(memory) if memory is not None else None,
+        cells=cells,
+        counter_set=counter_set,
+        uses=uses,
+        shared=device.shared,
+        share_count=int(shares) if shares is not None else None,
+        taints=device.taints,
+    )
+
+
+def _uses(device: DeviceFacts) -> tuple[Amounts, str]:
+    for use in device.consumes_counters:
+        counters = amounts(use.get("counters"))
+        if has_memory(counters):
+            return counters, str(use.get("counterSet", ""))
+    return {}, ""
+
+
+def _role(device: DeviceFacts, uses: Amounts, counters: Amounts) -> str:
+    kind = device.attribute("type")
+    if kind == "vfio":
+        return "passthrough"
+    if kind in PARTITION_TYPES:
+        return "partition"
+    of, used = counters.get("memory"), uses.get("memory")
+    return "partition" if of and used is not None and used < of else "whole"
+
+
+def _total(parts: tuple[Part, ...], counters: Amounts) -> tuple[int | None, bool]:
+    """Return the card's bytes and whether that is only a lower bound."""
+    whole = [part.memory for part in parts if part.role == "whole" and part.memory]
+    if counters.get("memory"):
+        whole.append(int(counters["memory"]))
+    if whole:
+        return max(whole), False
+    pieces = [part for part in parts if part.role == "partition" and part.memory]
+    if not pieces or any(part.uses for part in pieces):
+        return max((p.memory or 0 for p in pieces), default=0) or None, bool(pieces)
+    return sum(part.memory or 0 for part in pieces), _may_have_gaps(pieces)
+
+
+def _may_have_gaps(pieces: list[Part]) -> bool:
+    """MIG partitions need not cover their card; AMD's modes always do."""
+    return any(part.cells or "g." in part.profile for part in pieces)
+
+
+def _kind(parts: tuple[Part, ...], counters: Amounts) -> str:
+    if counters or any(part.uses for part in parts):
+        return "dynamic"
+    if any(part.role == "partition" for part in parts):
+        return "static"
+    return "shares" if any(part.shared for part in parts) else "whole"
+
+
+def _cell_count(parts: tuple[Part, ...], counters: Amounts) -> int:
+    indices = [*cells_of(counters), *(cell for part in parts for cell in part.cells)]
+    return max(indices) + 1 if indices else 0
+
+
+def _double_advertised(parts: tuple[Part, ...], counters: Amounts) -> bool:
+    """A parent beside its partitions, and nothing that keeps the two apart."""
+    roles = {part.role for part in parts}
+    return not counters and {"whole", "partition"} <= roles
+
+
+def _label(parts: tuple[Part, ...], sets: list[CounterSet]) -> str:
+    whole = [part.name for part in parts if part.role == "whole"]
+    if len(whole) == 1 and not sets:
+        return whole[0]
+    if sets:
+        return _SET_SUFFIX.sub("", sets[0].name)
+    names = whole or [part.name for part in parts]
+    return names[0] if len(names) == 1 else re.split(r"-(?:mig|part)", names[0])[0]
+
+
+def _product(devices: list[DeviceFacts]) -> str:
+    ordered = sorted(devices, key=lambda d: d.attribute("type") == "vfio")
+    for name in ("productName", "model", "family", "pciId"):
+        for device in ordered:
+            if (value := device.attribute(name)) not in _NO_NAME:
+                return value.replace("_", " ")
+    return ""

@@ -1,0 +1,1 @@
+"""Cards, their use, and who sees whose names."""
