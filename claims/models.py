@@ -61,6 +61,8 @@ class ClaimRequest(models.Model):
     object_uid = models.CharField(max_length=64, default="", blank=True)
     # One sentence: why it is where it is.
     message = models.TextField(default="", blank=True)
+    # Pods that the person agreed to end with it: [{"name", "uid"}].
+    ending_pods = models.JSONField(default=list, blank=True)
     # A worker's claim on the row, and when the sweep may take it again.
     lease_until = models.DateTimeField(null=True, blank=True)
     retry_at = models.DateTimeField(null=True, blank=True)

@@ -44,6 +44,12 @@ TRANSITIONS: dict[State, frozenset[State]] = {
 }
 FINAL = frozenset(state for state, targets in TRANSITIONS.items() if not targets)
 
+# Where a worker has something to do, and where the object is (or may be) there.
+WORKED_ON = frozenset(
+    {State.SUBMITTED, State.APPROVED, State.APPLYING, State.RELEASING}
+)
+IN_CLUSTER = frozenset({State.ACTIVE, State.RELEASING, State.EXPIRED, State.REVOKED})
+
 
 def sources_of(target: State) -> list[State]:
     """Return the states from which `target` may be entered, in declaration order."""

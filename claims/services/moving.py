@@ -1,0 +1,143 @@
+"""The one place where a claim request changes its state.
+
+Every move is a compare-and-set on the state that it may come from, attributed in
+the audit trail and announced to open pages. Whoever loses a race changes nothing
+and is told so. A worker's claim on a row is a lease with a number
+(`attempt_count`): what a worker records counts only while its number is the
+newest, so that one that was thought dead cannot overwrite its successor.
+"""
+
+from __future__ import annotations
+
+import random
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from django.db import transaction
+from django.db.models import F
+
+from claims.domain.lifecycle import WORKED_ON, State, sources_of
+from claims.models import ClaimRequest
+from claims.queries.requests import is_due
+from portal.audit.context import acting
+from portal.core.wake import notify
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# Longer than one apply takes at its slowest; the sweep takes over afterwards.
+LEASE_SECONDS = 20
+LONGEST_BACK_OFF_SECONDS = 15
+WORKER = "slicewise-worker"
+
+
+@transaction.atomic
+def move(
+    claim_request: ClaimRequest,
+    to: State,
+    *,
+    actor: str,
+    now: datetime,
+    reason: str = "",
+    **changes: Any,
+) -> bool:
+    """Move a request to another state if it may still go there; return whether it did.
+
+    The row must stand where the table of moves allows, and its lease number must
+    still be the one that `claim_request` carries. `changes` are further columns
+    to set; what was waiting for a retry waits no longer.
+    """
+    values = {"message": "", "retry_at": None, "lease_until": None, **changes}
+    rows = ClaimRequest.objects.filter(
+        pk=claim_request.pk,
+        state__in=sources_of(to),
+        attempt_count=claim_request.attempt_count,
+    )
+    with acting(actor=actor, reason=reason, request_id=claim_request.request_id):
+        moved = rows.update(state=to, changed_at=now, **values)
+    if moved:
+        announce(claim_request, to)
+        claim_request.refresh_from_db()
+    return bool(moved)
+
+
+def announce(claim_request: ClaimRequest, state: State) -> None:
+    """Tell open pages of the requester about a state, when the transaction commits."""
+    notify(
+        claim_request=str(claim_request.public_id),
+        state=str(state),
+        requester=claim_request.requester_id,
+    )
+
+
+@transaction.atomic
+def lease(pk: int, *, now: datetime) -> ClaimRequest | None:
+    """Take a due row for this worker, or return None where another has it.
+
+    A submitted or approved request becomes Applying with it.
+    """
+    taken = {
+        "lease_until": now + timedelta(seconds=LEASE_SECONDS),
+        "attempt_count": F("attempt_count") + 1,
+    }
+    due = ClaimRequest.objects.filter(is_due(now), pk=pk)
+    waiting = due.filter(state__in=_waiting_to_apply())
+    with acting(actor=WORKER):
+        started = waiting.update(state=State.APPLYING, changed_at=now, **taken)
+        if not started and not due.update(**taken):
+            return None
+    rows = ClaimRequest.objects.select_related("plan__cluster", "requester", "tenant")
+    claim_request = rows.get(pk=pk)
+    if started:
+        announce(claim_request, State.APPLYING)
+    return claim_request
+
+
+def _waiting_to_apply() -> Iterable[State]:
+    return [state for state in sources_of(State.APPLYING) if state in WORKED_ON]
+
+
+@transaction.atomic
+def postpone(
+    claim_request: ClaimRequest, message: str, *, now: datetime, reason: str = ""
+) -> bool:
+    """Give a leased row back to be tried later; return whether it was still ours.
+
+    The pause grows with the time that the request has been in its state.
+    """
+    rows = ClaimRequest.objects.filter(
+        pk=claim_request.pk, attempt_count=claim_request.attempt_count
+    )
+    with acting(actor=WORKER, reason=reason):
+        kept = rows.update(
+            lease_until=None,
+            retry_at=now + back_off(now - claim_request.changed_at),
+            message=message,
+        )
+    if kept and message != claim_request.message:
+        announce(claim_request, State(claim_request.state))
+    return bool(kept)
+
+
+def back_off(age: timedelta) -> timedelta:
+    """Return how long to wait: a third of the time so far, 1 to 15 s, ± 20 %."""
+    seconds = min(max(age.total_seconds() / 3, 1), LONGEST_BACK_OFF_SECONDS)
+    return timedelta(seconds=seconds * random.uniform(0.8, 1.2))  # noqa: S311  jitter
+
+
+@transaction.atomic
+def add_ending_pods(
+    claim_request: ClaimRequest, pods: list[dict[str, str]], *, actor: str
+) -> bool:
+    """Add pods to a release that has begun, and have it looked at at once."""
+    known = {pod["uid"] for pod in claim_request.ending_pods}
+    more = [pod for pod in pods if pod["uid"] not in known]
+    rows = ClaimRequest.objects.filter(
+        pk=claim_request.pk,
+        state=State.RELEASING,
+        ending_pods=claim_request.ending_pods,
+    )
+    with acting(actor=actor, request_id=claim_request.request_id):
+        return bool(
+            rows.update(ending_pods=[*claim_request.ending_pods, *more], retry_at=None)
+        )

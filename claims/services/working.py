@@ -1,0 +1,73 @@
+"""One step of work on one request, whoever woke us: a message or the sweep.
+
+What fails in a way that we expect is written on the row; what fails otherwise is
+a defect, logged, and pushed back so that the rows behind it get their turn.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import structlog
+from django.utils.translation import gettext as _
+
+from claims.domain.lifecycle import State
+from claims.queries.requests import due_keys
+from claims.services import applying, releasing
+from claims.services.moving import lease, postpone
+from inventory.gateways.errors import ClusterUnauthorized
+from portal.core.errors import PortalError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from claims.models import ClaimRequest
+
+logger = structlog.get_logger(__name__)
+
+SWEEP_LIMIT = 100
+
+
+def work_on(pk: int, *, now: datetime) -> bool:
+    """Take a due request one step on; return False where it is not due or not ours."""
+    claim_request = lease(pk, now=now)
+    if claim_request is None:
+        return False
+    log = logger.bind(claim_request=str(claim_request.public_id))
+    try:
+        _step(claim_request, now=now)
+    except Exception:
+        log.exception("a claim request met a defect; it is pushed back")
+        postpone(
+            claim_request,
+            _("Something unexpected went wrong; it is tried again."),
+            now=now,
+            reason="portal.defect",
+        )
+    return True
+
+
+def sweep(*, clock: Callable[[], datetime]) -> int:
+    """Work on every request that is due, longest waiting first; return how many."""
+    keys = due_keys(clock(), SWEEP_LIMIT)
+    return sum(work_on(pk, now=clock()) for pk in keys)
+
+
+def _step(claim_request: ClaimRequest, *, now: datetime) -> None:
+    is_release = claim_request.state == State.RELEASING
+    try:
+        if is_release:
+            releasing.end(claim_request, now=now)
+        else:
+            applying.apply(claim_request, now=now)
+    except PortalError as error:
+        if is_release or _may_pass(error):
+            postpone(claim_request, error.message, now=now, reason=error.code)
+        else:
+            applying.fail(claim_request, error, now=now)
+
+
+def _may_pass(error: PortalError) -> bool:
+    """Return whether trying again can help; the portal's own credentials can."""
+    return not error.permanent or isinstance(error, ClusterUnauthorized)
