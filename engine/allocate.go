@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"path"
@@ -20,11 +19,10 @@ import (
 
 type allocateBody struct {
 	scope
-	Claims       []*resourceapi.ResourceClaim `json:"claims"`
-	Nodes        []string                     `json:"nodes"`
-	BudgetMillis int64                        `json:"budgetMillis"`
-	LimitMillis  int64                        `json:"limitMillis"`
-	Max          int                          `json:"max"`
+	Claims                    []*resourceapi.ResourceClaim
+	Nodes                     []string
+	BudgetMillis, LimitMillis int64
+	Max                       int
 }
 
 type nodeAnswer struct {
@@ -46,35 +44,29 @@ type copiesAnswer struct {
 	Message string `json:"message"`
 }
 
-// question is what the allocator is asked: the claims of one pod, on nodes, in
-// the world that a snapshot, its overlay and the gates make.
+// question is what the allocator is asked: the claims of one pod, on nodes, in a world with its gates.
 type question struct {
 	*snapshot
-	engine   identity
-	features structured.Features
-	kit      *kit
-	slices   []*resourceapi.ResourceSlice
-	state    allocatedState
-	claims   []*resourceapi.ResourceClaim
-	nodes    []*v1.Node
-	budget   time.Duration
-	limit    time.Duration
+	features      structured.Features
+	kit           *kit
+	slices        []*resourceapi.ResourceSlice
+	state         structured.AllocatedState
+	claims        []*resourceapi.ResourceClaim
+	nodes         []*v1.Node
+	budget, limit time.Duration
 }
 
-// ask reads a request body into a question.
 func (s *store) ask(ctx context.Context, body allocateBody) (*question, error) {
 	world, err := s.resolve(body.scope)
 	if err != nil {
 		return nil, err
 	}
 	gates := sets.New(body.Gates...)
-	q := &question{
-		snapshot: world, engine: self(), features: allocatorFeatures(gates), kit: kitFor(gates), claims: body.Claims, nodes: world.nodes,
-		budget: time.Duration(cmp.Or(body.BudgetMillis, 2_000)) * time.Millisecond,
-		limit:  time.Duration(cmp.Or(body.LimitMillis, 10_000)) * time.Millisecond,
-	}
-	if len(q.claims) == 0 {
-		return nil, refuse(http.StatusUnprocessableEntity, "claims", "claims must name at least one ResourceClaim")
+	q := &question{snapshot: world, features: allocatorFeatures(gates), kit: kitFor(gates), claims: body.Claims, nodes: world.nodes}
+	q.budget = time.Duration(cmp.Or(body.BudgetMillis, 2_000)) * time.Millisecond
+	q.limit = time.Duration(cmp.Or(body.LimitMillis, 10_000)) * time.Millisecond
+	if len(q.claims) == 0 || slices.Contains(q.claims, nil) {
+		return nil, refuse(http.StatusUnprocessableEntity, "claims", "claims must hold at least one ResourceClaim, and no null")
 	}
 	for i, claim := range q.claims {
 		claim.UID = cmp.Or(claim.UID, types.UID(fmt.Sprintf("unnamed-%d", i)))
@@ -90,33 +82,38 @@ func (s *store) ask(ctx context.Context, body allocateBody) (*question, error) {
 		q.nodes = append(q.nodes, node)
 	}
 	q.slices = taintedSlices(ctx, world, gates, q.kit.cache)
-	q.state = newAllocatedState()
+	q.state = structured.AllocatedState{
+		AllocatedDevices: sets.New[structured.DeviceID](), AllocatedSharedDeviceIDs: sets.New[structured.SharedDeviceID](),
+		AggregatedCapacity: structured.NewConsumedCapacityCollection(),
+	}
 	for _, claim := range slices.Concat(world.claims, q.claims) {
 		if claim.Status.Allocation != nil {
-			q.state.add(claim.Status.Allocation, q.features.ConsumableCapacity)
+			take(q.state, claim.Status.Allocation, q.features.ConsumableCapacity)
 		}
 	}
 	return q, nil
 }
 
-// allocator builds the library's allocator, whose package names its channel.
 func (q *question) allocator(ctx context.Context) (structured.Allocator, error) {
 	for _, claim := range q.claims {
-		if claim.Status.Allocation == nil {
-			if err := precheck(claim, q.classes, q.features.PrioritizedList); err != nil {
-				return nil, err
-			}
+		if err := precheck(claim, q.classes, q.features.PrioritizedList); err != nil && claim.Status.Allocation == nil {
+			return nil, err
 		}
 	}
-	a, err := structured.NewAllocator(ctx, q.features, q.state.AllocatedState, q.classes, q.slices, q.kit.cache)
-	if err == nil {
-		q.engine.Allocator = path.Base(reflect.TypeOf(a).Elem().PkgPath())
-	}
-	return a, err
+	return structured.NewAllocator(ctx, q.features, q.state, q.classes, q.slices, q.kit.cache)
 }
 
-// one asks for one node, as Filter of kube-scheduler's plugin does. Claims that
-// are allocated already only have to be available there.
+// engine names the allocator by its package: stable, incubating or experimental.
+func (q *question) engine(ctx context.Context) identity {
+	who := self()
+	if a, err := structured.NewAllocator(ctx, q.features, q.state, q.classes, nil, q.kit.cache); err == nil {
+		who.Allocator = path.Base(reflect.TypeOf(a).Elem().PkgPath())
+	}
+	return who
+}
+
+// one asks for one node, as Filter of kube-scheduler's plugin does: claims that are allocated only have to be
+// available there.
 func (q *question) one(ctx context.Context, a structured.Allocator, node *v1.Node) (out *nodeAnswer) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -128,9 +125,7 @@ func (q *question) one(ctx context.Context, a structured.Allocator, node *v1.Nod
 		if claim.Status.Allocation == nil {
 			open = append(open, claim)
 		} else if selector := claim.Status.Allocation.NodeSelector; selector != nil {
-			if ok, err := selectorMatches(node, selector); err != nil {
-				return &nodeAnswer{Outcome: "error", Message: err.Error()}
-			} else if !ok {
+			if ok, err := reaches(node, nil, nil, selector); err != nil || !ok {
 				return &nodeAnswer{Outcome: "no", Message: "resourceclaim not available on the node"}
 			}
 		}
@@ -139,7 +134,7 @@ func (q *question) one(ctx context.Context, a structured.Allocator, node *v1.Nod
 	defer cancel()
 	found, err := a.Allocate(limited, node, open)
 	switch {
-	case limited.Err() != nil && err != nil:
+	case err != nil && limited.Err() != nil:
 		return &nodeAnswer{Outcome: "undecided", Message: fmt.Sprintf("node %s: timed out trying to allocate devices", node.Name)}
 	case err != nil && onlyThisNode(err):
 		return &nodeAnswer{Outcome: "node-error", Message: err.Error()}
@@ -151,7 +146,7 @@ func (q *question) one(ctx context.Context, a structured.Allocator, node *v1.Nod
 	out = &nodeAnswer{Outcome: "fits"}
 	for _, claim := range q.claims {
 		if claim.Status.Allocation != nil {
-			out.Results = append(out.Results, *claim.Status.Allocation)
+			out.Results = append(out.Results, *claim.Status.Allocation.DeepCopy())
 		} else {
 			out.Results, found = append(out.Results, found[0]), found[1:]
 		}
@@ -160,8 +155,8 @@ func (q *question) one(ctx context.Context, a structured.Allocator, node *v1.Nod
 	return out
 }
 
-// everywhere asks for all nodes under one budget. Each node first gets a small
-// part of it, so that one hard node does not starve the others.
+// everywhere asks for all nodes under one budget. Each node first gets a small part of it, so that one hard node does
+// not starve the others.
 func (q *question) everywhere(ctx context.Context, budget time.Duration) map[string]*nodeAnswer {
 	answers := make([]*nodeAnswer, len(q.nodes))
 	a, err := q.allocator(ctx)
@@ -185,46 +180,25 @@ func (q *question) everywhere(ctx context.Context, budget time.Duration) map[str
 	return named
 }
 
-// alone asks for each request by itself on the nodes that the budget left
-// undecided, without the constraints: a request that has no candidate alone has
-// none in company.
-func (q *question) alone(ctx context.Context, joint map[string]*nodeAnswer) []aloneAnswer {
-	undecided := *q
-	undecided.nodes = slices.DeleteFunc(slices.Clone(q.nodes), func(n *v1.Node) bool { return joint[n.Name].Outcome != "undecided" })
-	var out []aloneAnswer
+// alone asks for each request by itself, without constraints, on the nodes that the budget left undecided: a request
+// that has no candidate alone has none in company.
+func (q *question) alone(ctx context.Context, joint map[string]*nodeAnswer) (out []aloneAnswer) {
+	rest := *q
+	rest.nodes = slices.DeleteFunc(slices.Clone(q.nodes), func(n *v1.Node) bool { return joint[n.Name].Outcome != "undecided" })
 	limited, cancel := context.WithTimeout(ctx, q.budget/8)
 	defer cancel()
 	for _, claim := range q.claims {
 		for _, request := range claim.Spec.Devices.Requests {
-			if len(undecided.nodes) == 0 || claim.Status.Allocation != nil {
+			if len(rest.nodes) == 0 || claim.Status.Allocation != nil {
 				continue
 			}
 			single := claim.DeepCopy()
 			single.Spec.Devices = resourceapi.DeviceClaim{Requests: []resourceapi.DeviceRequest{request}}
-			undecided.claims = []*resourceapi.ResourceClaim{single}
-			answers := undecided.everywhere(limited, q.budget/8)
-			for _, answer := range answers {
-				answer.Results, answer.Score = nil, nil
-			}
-			out = append(out, aloneAnswer{claim.Name, request.Name, answers})
+			rest.claims = []*resourceapi.ResourceClaim{single}
+			out = append(out, aloneAnswer{claim.Name, request.Name, rest.everywhere(limited, q.budget/8)})
 		}
 	}
 	return out
-}
-
-// blank hides the share ids, which are random.
-func blank(answers map[string]*nodeAnswer) {
-	none := types.UID("00000000-0000-0000-0000-000000000000")
-	for _, answer := range answers {
-		for i := range answer.Results {
-			answer.Results[i] = *answer.Results[i].DeepCopy()
-			for j := range answer.Results[i].Devices.Results {
-				if result := &answer.Results[i].Devices.Results[j]; result.ShareID != nil {
-					result.ShareID = &none
-				}
-			}
-		}
-	}
 }
 
 func (s *store) allocate(ctx context.Context, _ *http.Request, body allocateBody) (any, error) {
@@ -235,41 +209,22 @@ func (s *store) allocate(ctx context.Context, _ *http.Request, body allocateBody
 	start := time.Now()
 	nodes := q.everywhere(ctx, q.budget)
 	alone := q.alone(ctx, nodes)
-	blank(nodes)
-	return map[string]any{
-		"engine": q.engine, "revision": q.revision, "micros": time.Since(start).Microseconds(), "nodes": nodes, "alone": alone,
-	}, ctx.Err()
+	none := types.UID("00000000-0000-0000-0000-000000000000") // share ids are random
+	for _, answer := range nodes {
+		for i := range answer.Results {
+			for j := range answer.Results[i].Devices.Results {
+				if result := &answer.Results[i].Devices.Results[j]; result.ShareID != nil {
+					result.ShareID = &none
+				}
+			}
+		}
+	}
+	micros := time.Since(start).Microseconds()
+	return map[string]any{"engine": q.engine(ctx), "revision": q.revision, "micros": micros, "nodes": nodes, "alone": alone}, ctx.Err()
 }
 
-// around is the question as one node sees it: only the pools that the node can
-// reach, and what is allocated of them.
-func (q *question) around(node *v1.Node, all []*resourceapi.ResourceClaim) *question {
-	type pool struct{ driver, name string }
-	near := map[pool]bool{}
-	for _, s := range q.slices {
-		if s.Spec.NodeName == nil || *s.Spec.NodeName == "" || *s.Spec.NodeName == node.Name {
-			near[pool{s.Spec.Driver, s.Spec.Pool.Name}] = true
-		}
-	}
-	local := *q
-	local.nodes, local.slices, local.state = []*v1.Node{node}, nil, newAllocatedState()
-	for _, s := range q.slices {
-		if near[pool{s.Spec.Driver, s.Spec.Pool.Name}] {
-			local.slices = append(local.slices, s)
-		}
-	}
-	for _, claim := range all {
-		results := claim.Status.Allocation.Devices.Results
-		if slices.ContainsFunc(results, func(r resourceapi.DeviceRequestAllocationResult) bool { return near[pool{r.Driver, r.Pool}] }) {
-			local.state.add(claim.Status.Allocation, q.features.ConsumableCapacity)
-		}
-	}
-	return &local
-}
-
-// fill puts copies on the question's nodes, one node after the other, until no
-// more fits; what a copy takes is gone for the next.
-func (q *question) fill(ctx context.Context, most int) (out copiesAnswer) {
+// fill puts copies on the nodes, one node after the other, until no more fits; what a copy takes is gone for the next.
+func (q question) fill(ctx context.Context, most int) (out copiesAnswer) {
 	for _, node := range q.nodes {
 		for out.Copies < most {
 			a, err := q.allocator(ctx)
@@ -282,9 +237,13 @@ func (q *question) fill(ctx context.Context, most int) (out copiesAnswer) {
 				out.Message = cmp.Or(out.Message, answer.Message)
 				break
 			}
-			out.Copies++
+			if out.Copies++; out.Copies == 1 {
+				q.state.AllocatedDevices = q.state.AllocatedDevices.Clone()
+				q.state.AllocatedSharedDeviceIDs = q.state.AllocatedSharedDeviceIDs.Clone()
+				q.state.AggregatedCapacity = q.state.AggregatedCapacity.Clone()
+			}
 			for i := range answer.Results {
-				q.state.add(&answer.Results[i], q.features.ConsumableCapacity)
+				take(q.state, &answer.Results[i], q.features.ConsumableCapacity)
 			}
 		}
 	}
@@ -294,27 +253,42 @@ func (q *question) fill(ctx context.Context, most int) (out copiesAnswer) {
 	return out
 }
 
-// copies counts how many copies of the claims fit on each node, and on all
-// nodes together, filled in the order of their names.
+// copies counts how many copies of the claims fit on each node, and on all nodes together in the order of their names.
 func (s *store) copies(ctx context.Context, _ *http.Request, body allocateBody) (any, error) {
 	q, err := s.ask(ctx, body)
 	if err != nil {
 		return nil, err
 	}
-	start, most := time.Now(), cmp.Or(body.Max, 100)
 	limited, cancel := context.WithTimeout(ctx, q.budget)
 	defer cancel()
-	each := make([]copiesAnswer, len(q.nodes))
-	parallel(len(each), func(i int) { each[i] = q.around(q.nodes[i], q.snapshot.claims).fill(limited, most) })
-	nodes := map[string]copiesAnswer{}
+	most, each, nodes := cmp.Or(body.Max, 100), make([]copiesAnswer, len(q.nodes)), map[string]copiesAnswer{}
+	parallel(len(each), func(i int) {
+		local := *q
+		local.nodes = q.nodes[i : i+1]
+		each[i] = local.fill(limited, most)
+	})
+	var together copiesAnswer
 	for i, node := range q.nodes {
 		nodes[node.Name] = each[i]
+		together.Copies = min(most, together.Copies+each[i].Copies)
+		together.AtLeast = together.AtLeast || each[i].AtLeast || together.Copies == most
+		together.Message = cmp.Or(together.Message, each[i].Message)
 	}
-	together := q.fill(limited, most)
-	if ctx.Err() == nil && errors.Is(limited.Err(), context.DeadlineExceeded) {
-		together.AtLeast = true
+	if !q.separate() {
+		together = q.fill(limited, most)
 	}
-	return map[string]any{
-		"engine": q.engine, "revision": q.revision, "micros": time.Since(start).Microseconds(), "nodes": nodes, "together": together,
-	}, ctx.Err()
+	return map[string]any{"engine": q.engine(ctx), "revision": q.revision, "nodes": nodes, "together": together}, ctx.Err()
+}
+
+// separate says whether no pool reaches more than one node, so that what one node gives takes nothing from another.
+func (q *question) separate() bool {
+	nodes := map[[2]string]string{}
+	for _, s := range q.slices {
+		at := [2]string{s.Spec.Driver, s.Spec.Pool.Name}
+		if s.Spec.NodeName == nil || nodes[at] != "" && nodes[at] != *s.Spec.NodeName {
+			return false
+		}
+		nodes[at] = *s.Spec.NodeName
+	}
+	return true
 }

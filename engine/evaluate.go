@@ -18,141 +18,96 @@ import (
 
 type evaluateBody struct {
 	scope
-	Within      []string `json:"within"`
-	Expressions []string `json:"expressions"`
-	List        bool     `json:"list"`
-	OneByOne    bool     `json:"oneByOne"`
-	LimitMillis int64    `json:"limitMillis"`
+	Within, Expressions []string
+	List, OneByOne      bool
+	LimitMillis         int64
 }
 
-type tally struct {
-	Match   int `json:"match"`
-	NoMatch int `json:"noMatch"`
-	Error   int `json:"error"`
-}
+// tally counts devices by outcome.
+type tally map[string]int
 
-type evaluateError struct {
+type celError struct {
 	Message string `json:"message"`
 	Count   int    `json:"count"`
 	Example string `json:"example"`
 }
 
 type evaluateAnswer struct {
-	Engine   identity          `json:"engine"`
-	Revision int64             `json:"revision"`
-	Compile  []verdict         `json:"compile"`
-	Total    int               `json:"total"`
-	Devices  *tally            `json:"devices"`
-	Nodes    map[string]*tally `json:"nodes"`
-	Errors   []evaluateError   `json:"errors"`
-	Matches  []string          `json:"matches,omitempty"`
+	Engine   identity         `json:"engine"`
+	Revision int64            `json:"revision"`
+	Compile  []verdict        `json:"compile"`
+	Total    *int             `json:"total"`
+	Devices  tally            `json:"devices"`
+	Nodes    map[string]tally `json:"nodes"`
+	Errors   []*celError      `json:"errors"`
+	Matches  []string         `json:"matches"`
 }
 
-type outcome int
-
-const (
-	outside outcome = iota
-	match
-	noMatch
-	failed
-)
-
-func (t *tally) add(o outcome, n int) {
-	switch o {
-	case match:
-		t.Match += n
-	case noMatch:
-		t.NoMatch += n
-	case failed:
-		t.Error += n
-	}
-}
-
-// look is a set of devices that no expression of the request can tell apart.
+// look is a set of devices that no expression of the request can tell apart. Its outcome is empty where the device
+// is outside of what the request asks about.
 type look struct {
-	slice   *resourceapi.ResourceSlice
-	device  *resourceapi.Device
-	outcome outcome
-	message string
+	device           cel.Device
+	outcome, message string
 }
 
-// newest leaves out slices of generations that a pool has left behind.
-func newest(all []*resourceapi.ResourceSlice) []*resourceapi.ResourceSlice {
-	type pool struct{ driver, name string }
-	generation := map[pool]int64{}
-	for _, s := range all {
-		at := pool{s.Spec.Driver, s.Spec.Pool.Name}
-		generation[at] = max(generation[at], s.Spec.Pool.Generation)
-	}
-	return slices.DeleteFunc(slices.Clone(all), func(s *resourceapi.ResourceSlice) bool {
-		return s.Spec.Pool.Generation < generation[pool{s.Spec.Driver, s.Spec.Pool.Name}]
-	})
-}
-
-// judgeLook asks all expressions of one device: those of within decide whether
-// it takes part, the others, in order, whether it matches.
-func (l *look) judge(ctx context.Context, within, asked []cel.CompilationResult) error {
-	for i, compiled := range slices.Concat(within, asked) {
-		matches, _, err := compiled.DeviceMatches(ctx, celDevice(l.slice, l.device))
+// judge asks all expressions: those of within decide whether the device takes part, the rest whether it matches.
+func (l *look) judge(ctx context.Context, all []cel.CompilationResult, within int) error {
+	l.outcome = "match"
+	for i, compiled := range all {
+		matches, _, err := compiled.DeviceMatches(ctx, l.device)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
-			l.outcome, l.message = failed, err.Error()
+			l.outcome, l.message = "error", err.Error()
 			return nil
-		case !matches && i < len(within):
+		case !matches && i < within:
+			l.outcome = ""
 			return nil
 		case !matches:
-			l.outcome = noMatch
+			l.outcome = "noMatch"
 			return nil
 		}
 	}
-	l.outcome = match
 	return nil
 }
 
-// group puts the devices of slices into looks; what it returns has the shape of
-// the slices' devices.
+// newest leaves out slices of generations that a pool has left behind.
+func newest(all []*resourceapi.ResourceSlice) []*resourceapi.ResourceSlice {
+	generation := map[[2]string]int64{}
+	for _, s := range all {
+		at := [2]string{s.Spec.Driver, s.Spec.Pool.Name}
+		generation[at] = max(generation[at], s.Spec.Pool.Generation)
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(s *resourceapi.ResourceSlice) bool {
+		return s.Spec.Pool.Generation < generation[[2]string{s.Spec.Driver, s.Spec.Pool.Name}]
+	})
+}
+
+// group finds the looks of all devices; of has the shape of the slices' devices.
 func group(all []*resourceapi.ResourceSlice, seen reads, oneByOne bool) (looks []*look, of [][]*look) {
-	keys := make([][]string, len(all))
+	names := make([][]string, len(all))
+	of = make([][]*look, len(all))
 	parallel(len(all), func(i int) {
 		for d := range all[i].Spec.Devices {
-			name := seen.look(all[i].Spec.Driver, &all[i].Spec.Devices[d])
+			name, device := seen.look(all[i].Spec.Driver, &all[i].Spec.Devices[d])
 			if oneByOne {
-				name = fmt.Sprint(i, " ", d)
+				name, device = fmt.Sprint(i, " ", d), celDevice(all[i], &all[i].Spec.Devices[d])
 			}
-			keys[i] = append(keys[i], name)
+			names[i], of[i] = append(names[i], name), append(of[i], &look{device: device})
 		}
 	})
 	known := map[string]*look{}
-	of = make([][]*look, len(all))
-	for i, slice := range all {
-		for d, name := range keys[i] {
-			found := known[name]
-			if found == nil {
-				found = &look{slice: slice, device: &slice.Spec.Devices[d]}
-				known[name] = found
-				looks = append(looks, found)
+	for i := range all {
+		for d, name := range names[i] {
+			if known[name] == nil {
+				known[name] = of[i][d]
+				looks = append(looks, of[i][d])
 			}
-			of[i] = append(of[i], found)
+			of[i][d] = known[name]
 		}
 	}
 	return looks, of
-}
-
-// reach finds the names of the nodes from which a slice or a device is reached.
-// A node name counts even where there is no such Node object.
-func reach(nodes []*v1.Node, name *string, all *bool, selector *v1.NodeSelector) []string {
-	if name != nil && *name != "" {
-		return []string{*name}
-	}
-	var names []string
-	for _, node := range nodes {
-		if ok, err := reaches(node, nil, all, selector); err == nil && ok {
-			names = append(names, node.Name)
-		}
-	}
-	return names
 }
 
 func (s *store) evaluate(ctx context.Context, _ *http.Request, body evaluateBody) (any, error) {
@@ -163,76 +118,82 @@ func (s *store) evaluate(ctx context.Context, _ *http.Request, body evaluateBody
 		return nil, err
 	}
 	k := kitFor(sets.New(body.Gates...))
-	out := &evaluateAnswer{Engine: self(), Revision: world.revision, Compile: []verdict{}, Errors: []evaluateError{}}
-	seen := reads{}
+	out := &evaluateAnswer{Engine: self(), Revision: world.revision, Compile: []verdict{}, Errors: []*celError{}}
+	seen, sound := reads{}, true
 	var compiled []cel.CompilationResult
 	for i, expression := range slices.Concat(body.Within, body.Expressions) {
-		compiled = append(compiled, k.cache.GetOrCompile(expression))
-		maps.Copy(seen, readsOf(k.env, expression))
-		if i >= len(body.Within) {
-			out.Compile = append(out.Compile, judge(compiled[i]))
-		} else if compiled[i].Error != nil {
-			return nil, refuse(http.StatusUnprocessableEntity, "within", "a selector of the class does not compile: %s", *judge(compiled[i]).Error)
+		result := k.cache.GetOrCompile(expression)
+		if result.Error != nil && i < len(body.Within) {
+			return nil, refuse(http.StatusUnprocessableEntity, "within", "a selector of the class does not compile: %s", *judge(result).Error)
 		}
+		if i >= len(body.Within) {
+			out.Compile, sound = append(out.Compile, judge(result)), sound && result.Error == nil
+		}
+		compiled = append(compiled, result)
+		maps.Copy(seen, readsOf(k.env, expression))
 	}
-	if slices.ContainsFunc(out.Compile, func(v verdict) bool { return !v.OK }) {
+	if !sound {
 		return out, nil
 	}
 	all := newest(world.slices)
 	looks, of := group(all, seen, body.OneByOne)
 	errs := make([]error, len(looks))
-	parallel(len(looks), func(i int) {
-		errs[i] = looks[i].judge(ctx, compiled[:len(body.Within)], compiled[len(body.Within):])
-	})
-	if err := errors.Join(errs...); err != nil {
-		return nil, cmp.Or(ctx.Err(), err)
-	}
+	parallel(len(looks), func(i int) { errs[i] = looks[i].judge(ctx, compiled, len(body.Within)) })
 	out.count(all, of, world.nodes, body.List)
-	return out, nil
+	return out, cmp.Or(ctx.Err(), errors.Join(errs...))
 }
 
-// count adds up the outcomes, over all devices and for each node.
+// count adds up the outcomes, over all devices and for each node that reaches them. The name of a node counts even
+// where there is no such Node object.
 func (a *evaluateAnswer) count(all []*resourceapi.ResourceSlice, of [][]*look, nodes []*v1.Node, list bool) {
-	a.Devices, a.Nodes = &tally{}, map[string]*tally{}
-	messages := map[string]int{}
+	a.Devices, a.Nodes = tally{"match": 0, "noMatch": 0, "error": 0}, map[string]tally{}
+	known := map[string]*celError{}
 	for i, slice := range all {
-		each := slice.Spec.PerDeviceNodeSelection != nil && *slice.Spec.PerDeviceNodeSelection
-		counts := map[outcome]int{}
+		spec, counts := slice.Spec, tally{}
+		each := spec.PerDeviceNodeSelection != nil && *spec.PerDeviceNodeSelection
 		for d, l := range of[i] {
-			device := &slice.Spec.Devices[d]
-			a.Devices.add(l.outcome, 1)
-			id := slice.Spec.Driver + "/" + slice.Spec.Pool.Name + "/" + device.Name
-			if l.outcome == match && list {
+			device := spec.Devices[d]
+			id := spec.Driver + "/" + spec.Pool.Name + "/" + device.Name
+			if l.outcome == "match" && list {
 				a.Matches = append(a.Matches, id)
 			}
-			if at, known := messages[l.message]; l.outcome == failed && known {
-				a.Errors[at].Count++
-			} else if l.outcome == failed {
-				messages[l.message] = len(a.Errors)
-				a.Errors = append(a.Errors, evaluateError{l.message, 1, id})
+			if l.outcome == "error" && known[l.message] == nil {
+				known[l.message] = &celError{l.message, 0, id}
+				a.Errors = append(a.Errors, known[l.message])
+			}
+			if l.outcome == "error" {
+				known[l.message].Count++
 			}
 			if each {
-				a.onNodes(reach(nodes, device.NodeName, device.AllNodes, device.NodeSelector), map[outcome]int{l.outcome: 1})
+				a.add(nodes, device.NodeName, device.AllNodes, device.NodeSelector, tally{l.outcome: 1})
 			}
 			counts[l.outcome]++
 		}
 		if !each {
-			a.onNodes(reach(nodes, slice.Spec.NodeName, slice.Spec.AllNodes, slice.Spec.NodeSelector), counts)
+			a.add(nodes, spec.NodeName, spec.AllNodes, spec.NodeSelector, counts)
+		}
+		for outcome := range a.Devices {
+			a.Devices[outcome] += counts[outcome]
 		}
 	}
-	a.Total = a.Devices.Match + a.Devices.NoMatch + a.Devices.Error
-	if list && a.Matches == nil {
-		a.Matches = []string{}
-	}
+	total := a.Devices["match"] + a.Devices["noMatch"] + a.Devices["error"]
+	a.Total = &total
 }
 
-func (a *evaluateAnswer) onNodes(names []string, counts map[outcome]int) {
-	for _, name := range names {
-		if a.Nodes[name] == nil {
-			a.Nodes[name] = &tally{}
+func (a *evaluateAnswer) add(nodes []*v1.Node, name *string, all *bool, selector *v1.NodeSelector, counts tally) {
+	if name != nil && *name != "" {
+		nodes = []*v1.Node{{}}
+		nodes[0].Name = *name
+	}
+	for _, node := range nodes {
+		if ok, err := reaches(node, name, all, selector); err != nil || !ok {
+			continue
 		}
-		for o, n := range counts {
-			a.Nodes[name].add(o, n)
+		if a.Nodes[node.Name] == nil {
+			a.Nodes[node.Name] = tally{"match": 0, "noMatch": 0, "error": 0}
+		}
+		for outcome := range a.Nodes[node.Name] {
+			a.Nodes[node.Name][outcome] += counts[outcome]
 		}
 	}
 }

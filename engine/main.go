@@ -1,9 +1,5 @@
-// Command engine answers questions about device selectors and device allocation
-// with Kubernetes' own code (k8s.io/dynamic-resource-allocation). It speaks
-// HTTP/1.1 and JSON on a Unix socket, or on loopback; README.md has the calls.
-//
-// It holds nothing that its callers do not: snapshots of clusters that callers
-// send and send again when they are missing.
+// Command engine answers questions about device selectors and device allocation with Kubernetes' own code,
+// k8s.io/dynamic-resource-allocation. It speaks HTTP/1.1 and JSON; README.md has the calls.
 package main
 
 import (
@@ -12,7 +8,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
 	"log"
 	"net"
 	"net/http"
@@ -26,8 +21,6 @@ import (
 	"syscall"
 	"time"
 )
-
-const maxBody = 1 << 30
 
 // failure is an answer other than 200.
 type failure struct {
@@ -50,15 +43,15 @@ type identity struct {
 	PID       int    `json:"pid,omitempty"`
 }
 
-// self says which library this binary was built with; minor "1.37" for v0.37.2.
-var self = sync.OnceValue(func() identity {
+// self says which library this binary was built with: minor "1.37" for v0.37.2.
+var self = sync.OnceValue(func() (who identity) {
 	info, _ := debug.ReadBuildInfo()
 	for _, module := range info.Deps {
 		if module.Path == "k8s.io/dynamic-resource-allocation" {
-			return identity{Minor: "1." + strings.Split(module.Version, ".")[1], Library: module.Version}
+			who = identity{Minor: "1." + strings.Split(module.Version, ".")[1], Library: module.Version}
 		}
 	}
-	return identity{}
+	return who
 })
 
 // parallel calls work for 0 … n-1 on as many goroutines as there are CPUs.
@@ -83,7 +76,7 @@ func send(w http.ResponseWriter, status int, body any) {
 	_ = encoder.Encode(body)
 }
 
-// answer turns a function of a decoded body into a handler.
+// answer makes a handler of a function that takes a decoded body.
 func answer[Body any](call func(context.Context, *http.Request, Body) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
@@ -94,7 +87,7 @@ func answer[Body any](call func(context.Context, *http.Request, Body) (any, erro
 		}()
 		var body Body
 		if r.Method == http.MethodPost {
-			if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&body); err != nil {
+			if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
 				send(w, http.StatusBadRequest, refuse(0, "body", "the body is not the JSON that %s takes: %v", r.URL.Path, err))
 				return
 			}
@@ -117,9 +110,7 @@ func answer[Body any](call func(context.Context, *http.Request, Body) (any, erro
 func routes(s *store) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", answer(func(context.Context, *http.Request, struct{}) (any, error) {
-		who := self()
-		who.PID = os.Getpid()
-		return who, nil
+		return identity{Minor: self().Minor, Library: self().Library, PID: os.Getpid()}, nil
 	}))
 	mux.HandleFunc("POST /v1/clusters/{id}/rows", answer(s.update))
 	mux.HandleFunc("GET /v1/clusters/{id}", answer(s.describe))
@@ -142,31 +133,27 @@ func listen(socket, address string) (net.Listener, error) {
 		connection.Close()
 		return nil, fmt.Errorf("another engine answers on %s", socket)
 	}
-	if err := os.Remove(socket); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
+	_ = os.Remove(socket)
 	listener, err := net.Listen("unix", socket)
 	if err != nil {
 		return nil, err
 	}
-	// A successor may own the path by the time this process ends.
-	listener.(*net.UnixListener).SetUnlinkOnClose(false)
+	listener.(*net.UnixListener).SetUnlinkOnClose(false) // by then a successor may own the path
 	return listener, os.Chmod(socket, 0o600)
 }
 
-// watchIdle counts requests and calls stop once none ran for the given time.
+// watchIdle calls stop once no request ran for the given time; 0 is for ever.
 func watchIdle(next http.Handler, idle time.Duration, stop func()) http.Handler {
 	var running, last atomic.Int64
 	last.Store(time.Now().UnixNano())
-	if idle > 0 {
-		go func() {
-			for range time.Tick(max(idle/10, time.Millisecond)) {
-				if running.Load() == 0 && time.Since(time.Unix(0, last.Load())) > idle {
-					stop()
-				}
+	go func() {
+		for idle > 0 {
+			time.Sleep(idle / 10)
+			if running.Load() == 0 && time.Since(time.Unix(0, last.Load())) > idle {
+				stop()
 			}
-		}()
-	}
+		}
+	}()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		running.Add(1)
 		defer func() { last.Store(time.Now().UnixNano()); running.Add(-1) }()
@@ -187,17 +174,19 @@ func main() {
 		log.Fatalf("engine: cannot serve: %v", err)
 	}
 	log.Printf("engine %s (%s) serves on %s", self().Minor, self().Library, listener.Addr())
-	server := &http.Server{Handler: watchIdle(routes(newStore(*keep)), *idle, stop), ReadHeaderTimeout: 10 * time.Second}
-	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(listener) }()
-	select {
-	case err := <-ended:
+	ended := make(chan struct{})
+	server := &http.Server{Handler: watchIdle(routes(&store{keep: *keep}), *idle, stop), ReadHeaderTimeout: 10 * time.Second}
+	go func() {
+		<-ctx.Done()
+		limited, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		if server.Shutdown(limited) != nil {
+			_ = server.Close()
+		}
+		close(ended)
+	}()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		log.Fatalf("engine: %v", err)
-	case <-ctx.Done():
 	}
-	limited, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	if server.Shutdown(limited) != nil {
-		_ = server.Close()
-	}
+	<-ended
 }

@@ -97,20 +97,9 @@ func taintedSlices(ctx context.Context, s *snapshot, gates sets.Set[string], cac
 	return patched
 }
 
-// allocatedState is the gathering of what is allocated: foreachAllocatedDevice
-// in allocateddevices.go of the scheduler's dynamicresources plugin, and
-// GatherAllocatedState and ListAllAllocatedDevices of dra_manager.go over it.
-type allocatedState struct{ structured.AllocatedState }
-
-func newAllocatedState() allocatedState {
-	return allocatedState{structured.AllocatedState{
-		AllocatedDevices:         sets.New[structured.DeviceID](),
-		AllocatedSharedDeviceIDs: sets.New[structured.SharedDeviceID](),
-		AggregatedCapacity:       structured.NewConsumedCapacityCollection(),
-	}}
-}
-
-func (s allocatedState) add(allocation *resourceapi.AllocationResult, consumable bool) {
+// take counts an allocation as taken: foreachAllocatedDevice in allocateddevices.go of the dynamicresources plugin,
+// as GatherAllocatedState and ListAllAllocatedDevices of its dra_manager.go use it.
+func take(s structured.AllocatedState, allocation *resourceapi.AllocationResult, consumable bool) {
 	for _, r := range allocation.Devices.Results {
 		if r.AdminAccess != nil && *r.AdminAccess {
 			continue
@@ -186,23 +175,17 @@ func score(claims []*resourceapi.ResourceClaim, results []resourceapi.Allocation
 	return &total
 }
 
-// reaches is NodeMatches of the library's structured package, which 1.34 keeps
-// to itself: does a slice, or a device with its own node selection, reach a node?
+// reaches is NodeMatches of the library's structured package, which 1.34 keeps to itself, and for the selector of
+// an allocation the match that Filter of the dynamicresources plugin makes: is this to be had from the node?
 func reaches(node *v1.Node, name *string, all *bool, selector *v1.NodeSelector) (bool, error) {
 	switch {
 	case name != nil && *name != "":
 		return node.Name == *name, nil
 	case all != nil && *all:
 		return true, nil
-	case selector != nil:
-		return selectorMatches(node, selector)
+	case selector == nil:
+		return false, nil
 	}
-	return false, nil
-}
-
-// selectorMatches is nodeSelectorFromAllocation of the dynamicresources plugin
-// and the match that its Filter makes with it.
-func selectorMatches(node *v1.Node, selector *v1.NodeSelector) (bool, error) {
 	parsed, err := nodeaffinity.NewNodeSelector(selector)
 	if err != nil {
 		return false, fmt.Errorf("node selector: %w", err)

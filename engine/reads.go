@@ -6,17 +6,17 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	celgo "github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/dynamic-resource-allocation/cel"
 )
 
-// read is one entry of a device that an expression looks at; "*" stands for a
-// key, or for a domain, that only evaluation can tell.
+// read is an entry of a device's two maps that an expression looks at; "*" is a domain or a key that only
+// evaluation can tell.
 type read struct {
 	Map    string `json:"map"`
 	Domain string `json:"domain"`
@@ -25,20 +25,17 @@ type read struct {
 
 type reads map[read]bool
 
-// place is what a part of an expression stands for: nothing of interest, the
-// device, one of its two maps, or one domain of such a map.
+// place is what a part of an expression stands for: nothing of interest, the device, one of its maps, or, inside, one
+// domain of a map.
 type place struct {
-	what   string
-	domain string
-	inside bool
+	what, domain string
+	inside       bool
 }
 
-// readsOf finds what an expression reads. An expression that does not parse
-// reads nothing.
+// readsOf finds what an expression reads; one that does not parse reads nothing.
 func readsOf(env *celgo.Env, expression string) reads {
 	found := reads{}
-	parsed, issues := env.Parse(expression)
-	if issues.Err() == nil {
+	if parsed, issues := env.Parse(expression); issues.Err() == nil {
 		found.escape(found.walk(parsed.NativeRep().Expr(), map[string]place{"device": {what: "device"}}))
 	}
 	return found
@@ -58,24 +55,25 @@ func (r reads) step(from place, name string) place {
 	case from.what == "device" && (name == "attributes" || name == "capacity"):
 		return place{what: name}
 	case from.what == "" || from.what == "device":
-		return place{}
-	case !from.inside:
-		return place{what: from.what, domain: name, inside: true}
+	case from.inside:
+		r[read{from.what, from.domain, name}] = true
+	default:
+		return place{from.what, name, true}
 	}
-	r[read{from.what, from.domain, name}] = true
 	return place{}
 }
 
-// escape records that all of a place may be read.
-func (r reads) escape(at place) {
-	switch {
-	case at.what == "device":
-		r[read{"attributes", "*", "*"}] = true
-		r[read{"capacity", "*", "*"}] = true
-	case at.inside:
-		r[read{at.what, at.domain, "*"}] = true
-	case at.what != "":
-		r[read{at.what, "*", "*"}] = true
+// escape records that all of the places may be read.
+func (r reads) escape(places ...place) {
+	for _, at := range places {
+		switch {
+		case at.what == "device":
+			r.escape(place{what: "attributes"}, place{what: "capacity"})
+		case at.what != "" && !at.inside:
+			r[read{at.what, "*", "*"}] = true
+		case at.what != "":
+			r[read{at.what, at.domain, "*"}] = true
+		}
 	}
 }
 
@@ -95,8 +93,7 @@ func (r reads) walk(e ast.Expr, scope map[string]place) place {
 		}
 	case ast.MapKind:
 		for _, entry := range e.AsMap().Entries() {
-			r.escape(r.walk(entry.AsMapEntry().Key(), scope))
-			r.escape(r.walk(entry.AsMapEntry().Value(), scope))
+			r.escape(r.walk(entry.AsMapEntry().Key(), scope), r.walk(entry.AsMapEntry().Value(), scope))
 		}
 	case ast.StructKind:
 		for _, field := range e.AsStruct().Fields() {
@@ -108,84 +105,79 @@ func (r reads) walk(e ast.Expr, scope map[string]place) place {
 
 func (r reads) call(c ast.CallExpr, scope map[string]place) place {
 	args := c.Args()
-	switch c.FunctionName() {
-	case operators.Index, operators.OptIndex, operators.OptSelect:
-		if name, ok := text(args[1]); ok {
-			return r.step(r.walk(args[0], scope), name)
-		}
-	case operators.In:
-		if name, ok := text(args[0]); ok {
-			r.escape(r.step(r.walk(args[1], scope), name))
-			return place{}
-		}
-	}
 	if c.IsMemberFunction() {
-		r.escape(r.walk(c.Target(), scope))
+		args = append([]ast.Expr{c.Target()}, args...)
 	}
-	for _, arg := range args {
-		r.escape(r.walk(arg, scope))
+	places, names := make([]place, len(args)), make([]string, len(args))
+	for i, arg := range args {
+		places[i] = r.walk(arg, scope)
+		if arg.Kind() == ast.LiteralKind {
+			names[i], _ = arg.AsLiteral().Value().(string)
+		}
+	}
+	switch name := c.FunctionName(); {
+	case (name == operators.Index || name == operators.OptIndex || name == operators.OptSelect) && names[1] != "":
+		return r.step(places[0], names[1])
+	case name == operators.In && names[0] != "":
+		r.escape(r.step(places[1], names[0]))
+	default:
+		r.escape(places...)
 	}
 	return place{}
 }
 
-// comprehension covers the macros; cel.bind is one whose loop never runs, so
-// that its variable keeps standing for what it was bound to.
+// comprehension covers the macros. cel.bind is one whose loop never runs: its variable stands for what it is bound to.
 func (r reads) comprehension(c ast.ComprehensionExpr, scope map[string]place) place {
 	r.escape(r.walk(c.IterRange(), scope))
 	inner := maps.Clone(scope)
-	delete(inner, c.IterVar())
-	delete(inner, c.IterVar2())
+	inner[c.IterVar()], inner[c.IterVar2()] = place{}, place{}
 	inner[c.AccuVar()] = r.walk(c.AccuInit(), scope)
 	r.walk(c.LoopCondition(), inner)
 	if step := c.LoopStep(); step.Kind() != ast.IdentKind {
-		r.escape(inner[c.AccuVar()])
-		r.escape(r.walk(step, inner))
+		r.escape(inner[c.AccuVar()], r.walk(step, inner))
 	}
 	return r.walk(c.Result(), inner)
 }
 
-func text(e ast.Expr) (string, bool) {
-	if e.Kind() != ast.LiteralKind {
-		return "", false
+// look reduces a device to what the reads see of it, and writes that down: devices of one look get the same verdict.
+// Versions and values of no known type are kept always, since one that does not parse fails every expression.
+func (r reads) look(driver string, device *resourceapi.Device) (string, cel.Device) {
+	seen := cel.Device{
+		Driver: driver, AllowMultipleAllocations: device.AllowMultipleAllocations,
+		Attributes: map[resourceapi.QualifiedName]resourceapi.DeviceAttribute{},
+		Capacity:   map[resourceapi.QualifiedName]resourceapi.DeviceCapacity{},
 	}
-	value, ok := e.AsLiteral().Value().(string)
-	return value, ok
-}
-
-// look writes what the reads see of a device: two devices of one look get the
-// same verdict. Versions count always, because one that does not parse fails
-// every expression.
-func (r reads) look(driver string, device *resourceapi.Device) string {
 	var out bytes.Buffer
 	out.WriteString(driver)
 	if device.AllowMultipleAllocations != nil && *device.AllowMultipleAllocations {
 		out.WriteByte('+')
 	}
-	names := make([]string, 0, len(device.Attributes)+len(device.Capacity))
 	for name, value := range device.Attributes {
-		scalar := value.StringValue != nil || value.IntValue != nil || value.BoolValue != nil
-		if !scalar || r.sees("attributes", driver, name) {
-			names = append(names, "a"+string(name))
+		if scalar := value.StringValue != nil || value.IntValue != nil || value.BoolValue != nil; !scalar || r.sees("attributes", driver, name) {
+			seen.Attributes[name] = value
 		}
 	}
-	for name := range device.Capacity {
+	for name, value := range device.Capacity {
 		if r.sees("capacity", driver, name) {
-			names = append(names, "c"+string(name))
+			seen.Capacity[name] = value
 		}
 	}
-	slices.Sort(names)
-	for _, name := range names {
-		out.WriteByte(0)
-		out.WriteString(name)
-		out.WriteByte('=')
-		if name[0] == 'c' {
-			capacity := device.Capacity[resourceapi.QualifiedName(name[1:])]
-			out.WriteString(capacity.Value.String())
-		} else {
-			writeAttribute(&out, device.Attributes[resourceapi.QualifiedName(name[1:])])
+	for _, name := range slices.Sorted(maps.Keys(seen.Attributes)) {
+		out.WriteString("\x00a" + string(name))
+		switch value := seen.Attributes[name]; {
+		case value.StringValue != nil:
+			out.WriteString("\x00s" + *value.StringValue)
+		case value.VersionValue != nil:
+			out.WriteString("\x00v" + *value.VersionValue)
+		default:
+			_ = json.NewEncoder(&out).Encode(value)
 		}
 	}
-	return out.String()
+	for _, name := range slices.Sorted(maps.Keys(seen.Capacity)) {
+		value := seen.Capacity[name].Value
+		out.WriteString("\x00c" + string(name) + "\x00" + value.String())
+	}
+	return out.String(), seen
 }
 
 func (r reads) sees(what, driver string, name resourceapi.QualifiedName) bool {
@@ -194,21 +186,4 @@ func (r reads) sees(what, driver string, name resourceapi.QualifiedName) bool {
 		domain, id = driver, string(name)
 	}
 	return r[read{what, domain, id}] || r[read{what, domain, "*"}] || r[read{what, "*", "*"}]
-}
-
-func writeAttribute(out *bytes.Buffer, value resourceapi.DeviceAttribute) {
-	switch {
-	case value.StringValue != nil:
-		out.WriteByte('"')
-		out.WriteString(*value.StringValue)
-	case value.IntValue != nil:
-		out.WriteString(strconv.FormatInt(*value.IntValue, 10))
-	case value.BoolValue != nil:
-		out.WriteString(strconv.FormatBool(*value.BoolValue))
-	case value.VersionValue != nil:
-		out.WriteByte('v')
-		out.WriteString(*value.VersionValue)
-	default:
-		_ = json.NewEncoder(out).Encode(value)
-	}
 }

@@ -17,10 +17,8 @@ import (
 
 // row is one object at a revision; an object that is null is gone.
 type row struct {
-	Kind      string          `json:"kind"`
-	Namespace string          `json:"namespace"`
-	Name      string          `json:"name"`
-	Object    json.RawMessage `json:"object"`
+	Kind, Namespace, Name string
+	Object                json.RawMessage
 }
 
 type key struct{ kind, namespace, name string }
@@ -38,51 +36,30 @@ type snapshot struct {
 	claims  []*resourceapi.ResourceClaim
 }
 
-// scope names the snapshot that a request asks about, and its own changes to it.
-type scope struct {
-	Cluster  string   `json:"cluster"`
-	Revision int64    `json:"revision"`
-	Overlay  []row    `json:"overlay"`
-	Gates    []string `json:"gates"`
+var kinds = map[string]func() metav1.Object{
+	"DeviceClass":     func() metav1.Object { return new(resourceapi.DeviceClass) },
+	"ResourceSlice":   func() metav1.Object { return new(resourceapi.ResourceSlice) },
+	"DeviceTaintRule": func() metav1.Object { return new(taintRule) },
+	"Node":            func() metav1.Object { return new(v1.Node) },
+	"ResourceClaim":   func() metav1.Object { return new(resourceapi.ResourceClaim) },
 }
 
-func newObject(kind string) metav1.Object {
-	switch kind {
-	case "DeviceClass":
-		return new(resourceapi.DeviceClass)
-	case "ResourceSlice":
-		return new(resourceapi.ResourceSlice)
-	case "DeviceTaintRule":
-		return new(taintRule)
-	case "Node":
-		return new(v1.Node)
-	case "ResourceClaim":
-		return new(resourceapi.ResourceClaim)
-	}
-	return nil
-}
-
-// with returns a snapshot changed by rows; rows of other kinds are left out.
+// with returns the snapshot changed by rows; rows of other kinds are left out.
 func (s *snapshot) with(rows []row, revision int64) (*snapshot, error) {
-	decoded := make([]metav1.Object, len(rows))
-	errs := make([]error, len(rows))
+	decoded, errs := make([]metav1.Object, len(rows)), make([]error, len(rows))
 	parallel(len(rows), func(i int) {
-		object := newObject(rows[i].Kind)
-		if object == nil || len(rows[i].Object) == 0 || string(rows[i].Object) == "null" {
+		if kinds[rows[i].Kind] == nil || len(rows[i].Object) == 0 || string(rows[i].Object) == "null" {
 			return
 		}
-		if err := json.Unmarshal(rows[i].Object, object); err != nil {
-			errs[i] = refuse(http.StatusUnprocessableEntity, "object", "%s %s cannot be read: %v", rows[i].Kind, rows[i].Name, err)
-			return
-		}
-		object.SetName(rows[i].Name)
-		object.SetNamespace(rows[i].Namespace)
-		decoded[i] = object
+		decoded[i] = kinds[rows[i].Kind]()
+		errs[i] = json.Unmarshal(rows[i].Object, decoded[i])
+		decoded[i].SetName(rows[i].Name)
+		decoded[i].SetNamespace(rows[i].Namespace)
 	})
 	next := &snapshot{revision: revision, objects: maps.Clone(s.objects)}
 	for i, row := range rows {
 		if errs[i] != nil {
-			return nil, errs[i]
+			return nil, refuse(http.StatusUnprocessableEntity, "object", "%s %s cannot be read: %v", row.Kind, row.Name, errs[i])
 		}
 		if at := (key{row.Kind, row.Namespace, row.Name}); decoded[i] != nil {
 			next.objects[at] = decoded[i]
@@ -93,143 +70,127 @@ func (s *snapshot) with(rows []row, revision int64) (*snapshot, error) {
 	return next, nil
 }
 
-// prepare sorts the objects by kind and name, once.
-func (s *snapshot) prepare() *snapshot {
-	s.once.Do(func() {
-		s.classes = classes{}
-		for _, object := range s.objects {
-			switch o := object.(type) {
-			case *resourceapi.DeviceClass:
-				s.classes[o.Name] = o
-			case *resourceapi.ResourceSlice:
-				s.slices = append(s.slices, o)
-			case *taintRule:
-				s.rules = append(s.rules, o)
-			case *v1.Node:
-				s.nodes = append(s.nodes, o)
-			case *resourceapi.ResourceClaim:
-				if o.Status.Allocation != nil {
-					s.claims = append(s.claims, o)
-				}
-			}
+// prepare puts the objects into lists by kind, sorted by name.
+func (s *snapshot) prepare() {
+	byName := func(a, b metav1.Object) int {
+		return cmp.Or(cmp.Compare(a.GetName(), b.GetName()), cmp.Compare(a.GetNamespace(), b.GetNamespace()))
+	}
+	s.classes = classes{}
+	for _, object := range slices.SortedFunc(maps.Values(s.objects), byName) {
+		switch o := object.(type) {
+		case *resourceapi.DeviceClass:
+			s.classes[o.Name] = o
+		case *resourceapi.ResourceSlice:
+			s.slices = append(s.slices, o)
+		case *taintRule:
+			s.rules = append(s.rules, o)
+		case *v1.Node:
+			s.nodes = append(s.nodes, o)
+		case *resourceapi.ResourceClaim:
+			s.claims = append(s.claims, o)
 		}
-		slices.SortFunc(s.slices, byName)
-		slices.SortFunc(s.rules, byName)
-		slices.SortFunc(s.nodes, byName)
-		slices.SortFunc(s.claims, byName)
-	})
-	return s
+	}
 }
 
-func byName[T metav1.Object](a, b T) int {
-	return cmp.Or(cmp.Compare(a.GetName(), b.GetName()), cmp.Compare(a.GetNamespace(), b.GetNamespace()))
-}
-
-type entry struct {
-	*snapshot
-	used int64
-}
-
-// store keeps the newest snapshot of each cluster.
+// store keeps the newest snapshot of each cluster; ids are in the order of last use.
 type store struct {
-	mutex    sync.Mutex
-	clusters map[string]*entry
-	clock    int64
+	sync.Mutex
+	clusters map[string]*snapshot
+	ids      []string
 	keep     int
 }
 
-func newStore(keep int) *store { return &store{clusters: map[string]*entry{}, keep: max(keep, 1)} }
-
-func (s *store) get(id string) *snapshot {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if found := s.clusters[id]; found != nil {
-		s.clock++
-		found.used = s.clock
-		return found.snapshot
-	}
-	return &snapshot{objects: map[key]metav1.Object{}}
+func without(ids []string, id string) []string {
+	return slices.DeleteFunc(ids, func(other string) bool { return other == id })
 }
 
-// put stores a snapshot unless another than expected has taken its place.
-func (s *store) put(id string, expected, next *snapshot) *failure {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if found := s.clusters[id]; expected != nil && found != nil && found.snapshot != expected {
-		return behind(id, found.revision)
+func empty() *snapshot { return &snapshot{objects: map[key]metav1.Object{}} }
+
+func (s *store) get(id string) *snapshot {
+	s.Lock()
+	defer s.Unlock()
+	if found := s.clusters[id]; found != nil {
+		s.ids = append(without(s.ids, id), id)
+		return found
 	}
-	s.clock++
-	s.clusters[id] = &entry{next, s.clock}
-	for len(s.clusters) > s.keep {
-		oldest := id
-		for name, e := range s.clusters {
-			if e.used < s.clusters[oldest].used {
-				oldest = name
-			}
-		}
-		delete(s.clusters, oldest)
+	return empty()
+}
+
+// put stores a snapshot, unless another than the one it was made from is there by now.
+func (s *store) put(id string, from, next *snapshot) error {
+	s.Lock()
+	defer s.Unlock()
+	if found := s.clusters[id]; from.revision != 0 && found != from {
+		return behind(id, cmp.Or(found, empty()).revision)
+	}
+	if s.clusters == nil {
+		s.clusters = map[string]*snapshot{}
+	}
+	s.clusters[id] = next
+	s.ids = append(without(s.ids, id), id)
+	for len(s.ids) > s.keep {
+		delete(s.clusters, s.ids[0])
+		s.ids = s.ids[1:]
 	}
 	return nil
 }
 
-func behind(id string, have int64) *failure {
+func behind(id string, have int64) error {
 	f := refuse(http.StatusConflict, "behind", "the engine has revision %d of cluster %s", have, id)
 	f.Revision = &have
 	return f
 }
 
-// resolve returns the snapshot that a request asks about, its overlay applied.
+// scope names the snapshot that a request asks about, and its own changes to it.
+type scope struct {
+	Cluster  string
+	Revision int64
+	Overlay  []row
+	Gates    []string
+}
+
 func (s *store) resolve(at scope) (*snapshot, error) {
-	base := &snapshot{objects: map[key]metav1.Object{}}
+	world := empty()
 	if at.Cluster != "" {
-		if base = s.get(at.Cluster); base.revision < at.Revision {
-			return nil, behind(at.Cluster, base.revision)
+		if world = s.get(at.Cluster); world.revision < at.Revision {
+			return nil, behind(at.Cluster, world.revision)
 		}
 	}
 	if len(at.Overlay) > 0 {
-		changed, err := base.with(at.Overlay, base.revision)
+		changed, err := world.with(at.Overlay, world.revision)
 		if err != nil {
 			return nil, err
 		}
-		base = changed
+		world = changed
 	}
-	return base.prepare(), nil
+	world.once.Do(world.prepare)
+	return world, nil
 }
 
-type update struct {
-	From     int64 `json:"from"`
-	Revision int64 `json:"revision"`
-	Rows     []row `json:"rows"`
+type rowsBody struct {
+	From, Revision int64
+	Rows           []row
 }
 
-func (s *store) update(_ context.Context, r *http.Request, body update) (any, error) {
-	id := r.PathValue("id")
-	if body.Revision <= 0 || body.From > body.Revision {
-		return nil, refuse(http.StatusBadRequest, "revision", "revision must be above 0 and not below from, got from %d to %d", body.From, body.Revision)
+func (s *store) update(ctx context.Context, r *http.Request, body rowsBody) (any, error) {
+	id, from := r.PathValue("id"), empty()
+	if body.From != 0 {
+		from = s.get(id)
 	}
-	have := s.get(id)
-	base := have
-	if body.From == 0 {
-		base, have = &snapshot{objects: map[key]metav1.Object{}}, nil
-	} else if body.From != have.revision {
-		return nil, behind(id, have.revision)
+	if body.From != from.revision {
+		return nil, behind(id, from.revision)
 	}
-	next, err := base.with(body.Rows, body.Revision)
+	if body.Revision <= 0 || body.Revision < body.From {
+		return nil, refuse(http.StatusBadRequest, "revision", "revision must be above 0 and not below from, not %d", body.Revision)
+	}
+	next, err := from.with(body.Rows, body.Revision)
 	if err != nil {
 		return nil, err
 	}
-	if taken := s.put(id, have, next); taken != nil {
-		return nil, taken
+	if err := s.put(id, from, next); err != nil {
+		return nil, err
 	}
-	return describe(next), nil
-}
-
-func describe(s *snapshot) any {
-	counts := map[string]int{"DeviceClass": 0, "ResourceSlice": 0, "DeviceTaintRule": 0, "Node": 0, "ResourceClaim": 0}
-	for at := range s.objects {
-		counts[at.kind]++
-	}
-	return map[string]any{"revision": s.revision, "counts": counts}
+	return s.describe(ctx, r, struct{}{})
 }
 
 func (s *store) describe(_ context.Context, r *http.Request, _ struct{}) (any, error) {
@@ -237,13 +198,21 @@ func (s *store) describe(_ context.Context, r *http.Request, _ struct{}) (any, e
 	if found.revision == 0 {
 		return nil, refuse(http.StatusNotFound, "cluster", "the engine holds no cluster %s", r.PathValue("id"))
 	}
-	return describe(found), nil
+	counts := map[string]int{}
+	for kind := range kinds {
+		counts[kind] = 0
+	}
+	for at := range found.objects {
+		counts[at.kind]++
+	}
+	return map[string]any{"revision": found.revision, "counts": counts}, nil
 }
 
 func (s *store) forget(_ context.Context, r *http.Request, _ struct{}) (any, error) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	delete(s.clusters, r.PathValue("id"))
+	s.ids = without(s.ids, r.PathValue("id"))
 	return struct{}{}, nil
 }
 
@@ -251,7 +220,7 @@ func (s *store) forget(_ context.Context, r *http.Request, _ struct{}) (any, err
 type classes map[string]*resourceapi.DeviceClass
 
 func (c classes) List() ([]*resourceapi.DeviceClass, error) {
-	return slices.SortedFunc(maps.Values(c), byName), nil
+	return slices.Collect(maps.Values(c)), nil
 }
 
 func (c classes) Get(name string) (*resourceapi.DeviceClass, error) {
