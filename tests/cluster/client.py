@@ -148,14 +148,23 @@ class Client:
 
     @property
     def http(self) -> httpx.Client:
-        """Return the connection pool, made when first needed, shared with acting_as()."""
+        """Return the connection pool, made when first needed, shared with acting_as().
+
+        Nothing compressed is asked for: a server of 1.37 compresses a watch with initial
+        events as one gzip member a flush, and httpx reads the first member only.
+        """
         if self._http is None:
             verify = (
                 ssl.create_default_context(cafile=self.ca_file)
                 if self.ca_file
                 else True
             )
-            self._http = httpx.Client(base_url=self.base_url, verify=verify, timeout=30)
+            self._http = httpx.Client(
+                base_url=self.base_url,
+                verify=verify,
+                timeout=30,
+                headers={"Accept-Encoding": "identity"},
+            )
         return self._http
 
     def _headers(self, content_type: str | None = None) -> list[tuple[str, str]]:

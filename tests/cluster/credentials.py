@@ -26,9 +26,9 @@ SCHEDULER = "system:kube-scheduler"
 CONTROLLER_MANAGER = "system:kube-controller-manager"
 
 PEOPLE: Mapping[str, tuple[str, ...]] = {
-    "ada": ("team-vision",),
-    "ben": ("slicewise-approvers",),
-    "cleo": ("team-speech",),
+    "ada@orchid": ("slicewise:orchid",),
+    "ben@platform": ("slicewise:approvers",),
+    "cleo@maple": ("slicewise:maple",),
 }
 """People with tokens of their own, and their groups."""
 
