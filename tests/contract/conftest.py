@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -94,3 +95,18 @@ def real_namespace(real_admin: Client) -> str:
 def stored_claim(admin: Client, namespace: str) -> Object:
     """Return a claim as it is stored."""
     return admin.create(objects.claim("stored", namespace))
+
+
+@pytest.fixture
+def eventually() -> Callable[[Callable[[], Any]], Any]:
+    """Return a function that calls until the answer is true, for half a minute at most."""
+
+    def wait(condition: Callable[[], Any], seconds: float = 30) -> Any:
+        deadline = time.monotonic() + seconds
+        while not (answer := condition()):
+            if time.monotonic() > deadline:
+                pytest.fail(f"not true after {seconds} s")
+            time.sleep(0.1)
+        return answer
+
+    return wait
