@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -167,30 +167,35 @@ def _start_valkey(path: Path) -> None:
         time.sleep(0.02)
 
 
-def stop() -> list[str]:
-    """Stop what is running of the embedded servers; return their names."""
-    stopped = []
-    pids = {
+def pids() -> dict[str, int]:
+    """Return the process ids of those embedded servers that run, by name."""
+    noted = {
         "postgres": _pid_in(state_dir() / "postgres" / "postmaster.pid"),
         "valkey": _pid_in(run_dir() / "valkey.pid"),
     }
-    for name, pid in pids.items():
-        if pid is not None and _stop_pid(pid, name):
-            stopped.append(name)
-    return stopped
+    return {name: pid for name, pid in noted.items() if pid and _is_ours(pid, name)}
 
 
-def _stop_pid(pid: int, name: str) -> bool:
-    """Interrupt a process of ours, if that pid still is one; wait at most 10 s."""
+def stop(names: Collection[str] = ("postgres", "valkey")) -> list[str]:
+    """Stop those of the named embedded servers that run; return their names."""
+    running = {name: pid for name, pid in pids().items() if name in names}
+    for pid in running.values():
+        _stop_pid(pid)
+    return list(running)
+
+
+def _is_ours(pid: int, name: str) -> bool:
+    """Return whether a noted process id still is the program that noted it."""
     try:
-        command = Path(f"/proc/{pid}/cmdline").read_bytes()
+        return name.encode() in Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return False
-    if name.encode() not in command:
-        return False
+
+
+def _stop_pid(pid: int) -> None:
+    """Interrupt a process, and wait for its end at most 10 s."""
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGINT)
     deadline = time.monotonic() + 10
     while Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
-    return True

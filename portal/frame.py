@@ -85,7 +85,7 @@ def _chosen(request: HttpRequest, rows: list[Cluster]) -> Cluster | None:
     by_name = {row.name: row for row in rows}
     if named in by_name and request.session.get("cluster") != named:
         request.session["cluster"] = named
-    wanted = named or request.session.get("cluster")
+    wanted = named or request.session.get("cluster", "")
     return by_name.get(wanted) or (rows[0] if rows else None)
 
 

@@ -11,6 +11,7 @@ from django.core.exceptions import PermissionDenied
 from django.utils.translation import gettext as _
 
 if TYPE_CHECKING:
+    from django.contrib.auth.models import AnonymousUser
     from django.http import HttpRequest
 
     from portal.accounts.domain.roles import Permission
@@ -25,12 +26,12 @@ def requires(permission: Permission) -> Callable[[View], View]:
     def decorate(view: View) -> View:
         @wraps(view)
         async def call_async(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-            _check(cast("User", await request.auser()), permission)
+            _check(await request.auser(), permission)
             return await view(request, *args, **kwargs)
 
         @wraps(view)
         def call(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-            _check(cast("User", request.user), permission)
+            _check(request.user, permission)
             return view(request, *args, **kwargs)
 
         return cast("View", call_async if iscoroutinefunction(view) else call)
@@ -38,7 +39,7 @@ def requires(permission: Permission) -> Callable[[View], View]:
     return decorate
 
 
-def _check(user: User, permission: Permission) -> None:
+def _check(user: User | AnonymousUser, permission: Permission) -> None:
     if not user.is_authenticated or not user.may(permission):
         raise PermissionDenied(
             _("This needs the permission “%(permission)s”, which you do not have.")

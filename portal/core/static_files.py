@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from django.http import HttpRequest
 
 
-class StaticFilesMiddleware(WhiteNoiseMiddleware):
+class StaticFilesMiddleware(WhiteNoiseMiddleware):  # type: ignore[misc]
     """WhiteNoise without a thread in the way of asynchronous views.
 
     WhiteNoise 6 is synchronous only, so that Django would run everything below it
