@@ -1,4 +1,4 @@
-"""Message catalogues without gettext's tools.
+r"""Message catalogues without gettext's tools.
 
     python scripts/messages.py update    collect msgids, merge locale/ko/parts/*.json
     python scripts/messages.py compile   write the .mo files that Django reads
@@ -6,7 +6,7 @@
 
 `update` and `check` need Babel, a development dependency; `compile` needs polib
 alone. A part is a JSON object of "English" → "한국어"; a message with a context is
-"context\\u0004English", one with plural forms "singular\\u0000plural".
+"context\u0004English", one with plural forms "singular\u0000plural".
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ KEYWORDS = {
     "gettext_lazy": None,
     "gettext_noop": None,
     "_": None,
+    "_lazy": None,
     "ngettext": (1, 2),
     "ngettext_lazy": (1, 2),
     "pgettext": ((1, "c"), 2),

@@ -9,15 +9,26 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from asgiref.sync import iscoroutinefunction
 from django.core.exceptions import PermissionDenied
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as _lazy
+
+from portal.accounts.domain.roles import Permission
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser
     from django.http import HttpRequest
 
-    from portal.accounts.domain.roles import Permission
     from portal.accounts.models import User
 
 View = TypeVar("View", bound=Callable[..., Any])
+WORDS = {
+    Permission.SEE_INVENTORY: _lazy("see the inventory"),
+    Permission.SEE_HOLDERS: _lazy("see who holds which device"),
+    Permission.MANAGE_CLUSTERS: _lazy("manage clusters"),
+    Permission.COMPOSE: _lazy("compose claims"),
+    Permission.SEE_ALL_CLAIMS: _lazy("see the claims of every tenant"),
+    Permission.DECIDE: _lazy("decide about requests"),
+    Permission.SEE_AUDIT: _lazy("see the audit trail"),
+}
 
 
 def requires(permission: Permission) -> Callable[[View], View]:
@@ -42,6 +53,5 @@ def requires(permission: Permission) -> Callable[[View], View]:
 def _check(user: User | AnonymousUser, permission: Permission) -> None:
     if not user.is_authenticated or not user.may(permission):
         raise PermissionDenied(
-            _("This needs the permission “%(permission)s”, which you do not have.")
-            % {"permission": permission}
+            _("This account lacks the right to %(what)s.") % {"what": WORDS[permission]}
         )

@@ -36,13 +36,13 @@ def freshness_of(cluster: Heard, *, now: datetime) -> Freshness:
     if cluster.kind == "offline":
         return Freshness("info", _("loaded from files"), heard)
     if failed and (heard is None or failed > heard):
-        text = _("cannot be reached, as of") if heard else _("cannot be reached")
+        text = _("cannot be reached; last read") if heard else _("cannot be reached")
         return Freshness("bad", text, heard, cluster.failure)
     if heard is None:
         return Freshness("warn", _("not read yet"))
     if now - heard > STALE_AFTER:
-        return Freshness("warn", _("no news since"), heard)
-    return Freshness("good", _("live, as of"), heard)
+        return Freshness("warn", _("no news; last read"), heard)
+    return Freshness("good", _("live"), heard)
 
 
 def age_patterns() -> list[tuple[int, str]]:
