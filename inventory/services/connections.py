@@ -1,0 +1,80 @@
+"""From a cluster's row to its API server, as a named identity."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from django.utils.translation import gettext as _
+
+from inventory.gateways.kube import Kube
+from inventory.gateways.kubeconfig import Connection, connect
+from inventory.models import Cluster
+from portal.core import secrets
+from portal.core.errors import PortalError
+
+if TYPE_CHECKING:
+    from inventory.gateways.identity import Identity
+
+# Files that a kubeconfig names, and exec plugins, are read again this often.
+OLDEST_SECONDS = 600
+
+
+class NoServer(PortalError):
+    """An offline cluster: it was loaded from files and has no API server."""
+
+    code = "inventory.no_server"
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    connection: Connection
+    made: tuple[int, str, str]
+    at: float
+
+
+_known: dict[int, _Known] = {}
+_lock = threading.Lock()
+
+
+def kube_for(cluster: Cluster, identity: Identity) -> Kube:
+    """Return a cluster's API server, spoken to as an identity; sends nothing.
+
+    Raises:
+        NoServer: The cluster is an offline one.
+        SecretUnreadable: Its kubeconfig was encrypted with a key that is gone.
+        BadKubeconfig: Its kubeconfig cannot be used.
+        BadIdentity: We never act as that identity.
+    """
+    return Kube(_connection(cluster), identity)
+
+
+def _connection(cluster: Cluster) -> Connection:
+    """Return this process' connection to a cluster, made anew when it must be.
+
+    Another process' sockets are not ours after a fork, hence the pid.
+    """
+    if cluster.kind == Cluster.Kind.OFFLINE:
+        raise NoServer(
+            _("%(cluster)s was loaded from files: it has no API server to ask.")
+            % {"cluster": cluster.name}
+        )
+    made = (os.getpid(), cluster.kubeconfig_encrypted, cluster.context)
+    with _lock:
+        known = _known.get(cluster.pk)
+        if known and known.made == made and not _is_old(known):
+            return known.connection
+        connection = connect(
+            cluster.name,
+            secrets.decrypt(cluster.kubeconfig_encrypted),
+            context=cluster.context,
+        )
+        _known[cluster.pk] = _Known(connection, made, time.monotonic())
+        return connection
+
+
+def _is_old(known: _Known) -> bool:
+    return known.connection.stale or time.monotonic() - known.at > OLDEST_SECONDS
