@@ -1,0 +1,166 @@
+"""How the engine is reached: one HTTP exchange over its Unix socket, and its errors."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import orjson
+from django.utils.translation import gettext as _
+
+from inventory.gateways.engine_process import EngineProcess, EngineUnavailable
+from portal.core.errors import PortalError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from inventory.domain.engine import Row
+
+Json = dict[str, Any]
+
+FILL_SECONDS = 60.0
+_BASE = "http://engine"
+
+
+class EngineDeadline(PortalError):
+    """The engine did not answer in time."""
+
+    code = "engine.deadline"
+    permanent = False
+    exit_status = 3
+
+
+class EngineRefused(PortalError):
+    """The engine cannot make sense of a request; the sentence says of what."""
+
+    code = "engine.refused"
+    exit_status = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One HTTP exchange to be made, and how long it may take in seconds."""
+
+    method: str
+    path: str
+    body: Json | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer; status 0 where there was nobody to give one."""
+
+    status: int
+    body: Json
+
+
+def row_body(row: Row) -> Json:
+    """Return a row as the engine takes it; JSON text goes through as it is."""
+    content: Any = row.object
+    if isinstance(content, str | bytes):
+        content = orjson.Fragment(content)
+    return {
+        "kind": row.kind,
+        "namespace": row.namespace,
+        "name": row.name,
+        "object": content,
+    }
+
+
+def checked(reply: Reply) -> Json:
+    """Return the body of a good answer, or raise what another one stands for."""
+    if reply.status == httpx.codes.OK:
+        return reply.body
+    said = str(reply.body.get("message", ""))
+    if reply.status == 0:
+        raise EngineUnavailable(_("The engine does not answer; try again in a moment."))
+    if reply.status == httpx.codes.CONFLICT:
+        raise EngineUnavailable(
+            _("The engine lacks newer objects (%(said)s); try again.") % {"said": said}
+        )
+    if reply.status == httpx.codes.GATEWAY_TIMEOUT:
+        raise EngineDeadline(_deadline_text())
+    raise EngineRefused(_("The engine refuses this: %(said)s") % {"said": said})
+
+
+def _deadline_text() -> str:
+    return _("The engine did not answer in time; ask about fewer nodes or devices.")
+
+
+def exchange(process: EngineProcess, call: Call) -> Reply:
+    """Make one exchange over this process' pool; status 0 where nobody answers."""
+    try:
+        response = _pool(str(process.socket)).request(**_request(call))
+    except httpx.TimeoutException as error:
+        raise EngineDeadline(_deadline_text()) from error
+    except httpx.TransportError:
+        return Reply(0, {})
+    return Reply(response.status_code, orjson.loads(response.content))
+
+
+async def exchange_async(process: EngineProcess, call: Call) -> Reply:
+    """Make one exchange; being cancelled closes the connection."""
+    socket = str(process.socket)
+    transport = httpx.AsyncHTTPTransport(uds=socket, verify=False)
+    try:
+        async with httpx.AsyncClient(transport=transport) as client:
+            response = await client.request(**_request(call))
+    except httpx.TimeoutException as error:
+        raise EngineDeadline(_deadline_text()) from error
+    except httpx.TransportError:
+        return Reply(0, {})
+    return Reply(response.status_code, orjson.loads(response.content))
+
+
+def _request(call: Call) -> dict[str, Any]:
+    content = None if call.body is None else orjson.dumps(call.body)
+    return {
+        "method": call.method,
+        "url": _BASE + call.path,
+        "content": content,
+        "timeout": call.seconds,
+    }
+
+
+_pools: dict[tuple[int, str], httpx.Client] = {}
+_pools_lock = threading.Lock()
+
+
+def _pool(socket: str) -> httpx.Client:
+    """Return this process' connections to a socket; a fork starts its own."""
+    key = (os.getpid(), socket)
+    with _pools_lock:
+        if key not in _pools:
+            transport = httpx.HTTPTransport(uds=socket, verify=False)
+            _pools[key] = httpx.Client(transport=transport)
+        return _pools[key]
+
+
+@contextmanager
+def one_sender(process: EngineProcess, cluster_id: str) -> Iterator[None]:
+    """Hold this host's right to send a cluster's rows to an engine.
+
+    Raises:
+        EngineDeadline: Another sender holds it for too long.
+    """
+    mark = hashlib.sha256(cluster_id.encode()).hexdigest()[:16]
+    path = process.run_dir / f"engine-{process.minor}-{mark}.lock"
+    deadline = time.monotonic() + FILL_SECONDS
+    with path.open("w") as lock:
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise EngineDeadline(_deadline_text()) from None
+                time.sleep(0.02)
+        yield
