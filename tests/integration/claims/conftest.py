@@ -1,0 +1,209 @@
+"""An API server that answers for real, and Postgres filled from it on demand."""
+
+from __future__ import annotations
+
+import base64
+import os
+import uuid
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+import yaml
+from django.utils import timezone
+
+from inventory.domain.kinds import BY_NAME
+from inventory.gateways.errors import AlreadyExists
+from inventory.gateways.kube import AS_ITSELF, Kube
+from inventory.gateways.kubeconfig import connect
+from inventory.gateways.transport import Call, call
+
+OBSERVED = ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "Pod")
+GROUPS = {"ai-serving": "slicewise:orchid", "maple-lab": "slicewise:maple"}
+
+
+def kubeconfig_of(address: str, token: str, ca: Path | None = None) -> str:
+    """Return a kubeconfig for one server and one token."""
+    cluster: dict[str, str] = {"server": address}
+    if ca:
+        cluster["certificate-authority-data"] = base64.b64encode(
+            ca.read_bytes()
+        ).decode()
+    return yaml.safe_dump(
+        {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": "it",
+            "clusters": [{"name": "it", "cluster": cluster}],
+            "users": [{"name": "it", "user": {"token": token}}],
+            "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}],
+        }
+    )
+
+
+@pytest.fixture(scope="session")
+def kubeconfig():
+    """Yield the kubeconfig of an API server's administrator.
+
+    SLICEWISE_CLAIMS_API chooses: `sim` (the default), a version of Kubernetes, or
+    the path of a kubeconfig.
+    """
+    chosen = os.environ.get("SLICEWISE_CLAIMS_API", "sim")
+    if "/" in chosen:
+        yield Path(chosen).read_text()
+        return
+    from tests.contract import servers
+
+    with servers.start(chosen) as server:
+        yield server.kubeconfig()
+
+
+@pytest.fixture(scope="session")
+def admin(kubeconfig):
+    """Return the server as its administrator, with what the tests need in it."""
+    connection = connect("demo", kubeconfig)
+    rbac = "/apis/rbac.authorization.k8s.io/v1"
+    _post(connection, f"{rbac}/clusterroles", _tenant_role())
+    for body in [*_namespaces(), *_classes()]:
+        kind = BY_NAME[body["kind"]]
+        _post(connection, kind.path("v1"), body)
+    for namespace in GROUPS:
+        path = f"{rbac}/namespaces/{namespace}/rolebindings"
+        _post(connection, path, _binding(namespace))
+    return Kube(connection, AS_ITSELF)
+
+
+def _post(connection, path, body):
+    with suppress(AlreadyExists):
+        call(connection, Call("POST", path, body=body), ())
+
+
+def _namespaces():
+    for name in (*GROUPS, "ai-training"):
+        yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+
+
+def _tenant_role():
+    verbs = ["get", "list", "watch", "create", "delete"]
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": "claims-test-tenant"},
+        "rules": [
+            {
+                "apiGroups": ["resource.k8s.io"],
+                "resources": ["resourceclaims", "resourceclaimtemplates"],
+                "verbs": verbs,
+            },
+            {"apiGroups": [""], "resources": ["pods"], "verbs": verbs},
+        ],
+    }
+
+
+def _binding(namespace):
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "RoleBinding",
+        "metadata": {"name": "claims-test-tenant", "namespace": namespace},
+        "subjects": [
+            {
+                "kind": "Group",
+                "name": GROUPS[namespace],
+                "apiGroup": "rbac.authorization.k8s.io",
+            }
+        ],
+        "roleRef": {
+            "kind": "ClusterRole",
+            "name": "claims-test-tenant",
+            "apiGroup": "rbac.authorization.k8s.io",
+        },
+    }
+
+
+def _classes():
+    for name in ("gpu.example.com", "changing.example.com"):
+        yield {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "DeviceClass",
+            "metadata": {"name": name},
+            "spec": {
+                "selectors": [{"cel": {"expression": 'device.driver == "example.com"'}}]
+            },
+        }
+
+
+@pytest.fixture
+def cluster(db, admin, kubeconfig):
+    """Return the server as a cluster of the portal, observed once."""
+    from inventory.models import Cluster
+    from portal.core.secrets import encrypt
+
+    row = Cluster.objects.create(
+        name="demo",
+        kind=Cluster.Kind.LIVE,
+        kubernetes_version="v1.37.2",
+        kubeconfig_encrypted=encrypt(kubeconfig),
+    )
+    observe_now(row, admin)
+    return row
+
+
+@pytest.fixture
+def observe(cluster, admin):
+    """Return a function that does what the watcher does, once."""
+    return lambda: observe_now(cluster, admin)
+
+
+def observe_now(cluster, admin):
+    from inventory.services.store import replace_kinds
+
+    lists = {kind: admin.list(BY_NAME[kind]).items for kind in OBSERVED}
+    replace_kinds(cluster, lists, now=timezone.now())
+    type(cluster).objects.filter(pk=cluster.pk).update(heard_at=timezone.now())
+
+
+@pytest.fixture
+def template():
+    """Return a function that makes a template's manifest under a new name."""
+
+    def make(
+        *, namespace="ai-serving", device_class="gpu.example.com", kind="Template", **asked
+    ):
+        spec = {
+            "devices": {
+                "requests": [
+                    {
+                        "name": "gpu",
+                        "exactly": {"deviceClassName": device_class, **asked},
+                    }
+                ]
+            }
+        }
+        is_template = kind == "Template"
+        return {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "ResourceClaimTemplate" if is_template else "ResourceClaim",
+            "metadata": {"name": f"t-{uuid.uuid4().hex[:8]}", "namespace": namespace},
+            "spec": {"spec": spec} if is_template else spec,
+        }
+
+    return make
+
+
+@pytest.fixture
+def submitted(cluster, ada, now):
+    """Return a function that submits a manifest as Ada."""
+    from claims.services.submit import submit
+
+    def do(manifest, *, user=ada, preview=None, key=None):
+        return submit(
+            user=user,
+            cluster=cluster,
+            manifest=manifest,
+            preview=preview,
+            submission_key=key or uuid.uuid4(),
+            request_id="test-request-id",
+            now=timezone.now(),
+        )
+
+    return do
