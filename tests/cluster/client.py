@@ -23,6 +23,7 @@ JSON_PATCH = "application/json-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
 
 DRA = "/apis/resource.k8s.io/v1"
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
 PATHS = {
     "Namespace": ("/api/v1", "namespaces", False),
     "Node": ("/api/v1", "nodes", False),
@@ -34,6 +35,12 @@ PATHS = {
     "ResourceSlice": (DRA, "resourceslices", False),
     "ResourceClaim": (DRA, "resourceclaims", True),
     "ResourceClaimTemplate": (DRA, "resourceclaimtemplates", True),
+    "DeviceTaintRule": (DRA, "devicetaintrules", False),
+    "Role": (RBAC, "roles", True),
+    "RoleBinding": (RBAC, "rolebindings", True),
+    "ClusterRole": (RBAC, "clusterroles", False),
+    "ClusterRoleBinding": (RBAC, "clusterrolebindings", False),
+    "DaemonSet": ("/apis/apps/v1", "daemonsets", True),
 }
 
 

@@ -78,7 +78,8 @@ def _tokens(path: Path, users: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
     with path.open("w", newline="") as handle:
         writer = csv.writer(handle)
         for number, (user, groups) in enumerate(users.items(), 1):
-            writer.writerow([tokens[user], user, str(number), ",".join(groups)])
+            row = [tokens[user], user, str(number)]
+            writer.writerow([*row, ",".join(groups)] if groups else row)
     return tokens
 
 

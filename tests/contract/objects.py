@@ -82,3 +82,49 @@ def pod(name: str, namespace: str, *claims: Object) -> Object:
         "metadata": {"name": name, "namespace": namespace},
         "spec": {"containers": [container], "resourceClaims": list(claims)},
     }
+
+
+RBAC_V1 = "rbac.authorization.k8s.io/v1"
+
+
+def rule(verbs: str, resources: str, group: str = "", **more: list[str]) -> Object:
+    """An RBAC rule; verbs and resources are separated by spaces."""
+    return {
+        "apiGroups": [group],
+        "resources": resources.split(),
+        "verbs": verbs.split(),
+    } | more
+
+
+def role(name: str, *rules: Object, namespace: str | None = None) -> Object:
+    """A Role, or a ClusterRole when there is no namespace."""
+    metadata = {"name": name} | ({"namespace": namespace} if namespace else {})
+    kind = "Role" if namespace else "ClusterRole"
+    return {
+        "apiVersion": RBAC_V1,
+        "kind": kind,
+        "metadata": metadata,
+        "rules": list(rules),
+    }
+
+
+def binding(
+    role: Object, *, user: str = "", group: str = "", namespace: str = ""
+) -> Object:
+    """A binding of a role to one user or group, in a namespace when the role is in one."""
+    namespace = namespace or role["metadata"].get("namespace", "")
+    subject = (
+        {"kind": "User", "name": user} if user else {"kind": "Group", "name": group}
+    )
+    metadata = {"name": f"{role['metadata']['name']}-{len(user + group)}"}
+    return {
+        "apiVersion": RBAC_V1,
+        "kind": "RoleBinding" if namespace else "ClusterRoleBinding",
+        "metadata": metadata | ({"namespace": namespace} if namespace else {}),
+        "roleRef": {
+            "apiGroup": "rbac.authorization.k8s.io",
+            "kind": role["kind"],
+            "name": role["metadata"]["name"],
+        },
+        "subjects": [subject | {"apiGroup": "rbac.authorization.k8s.io"}],
+    }
