@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-import orjson
 from django.db import connection
 
 from inventory.domain.engine import Row, Snapshot
@@ -16,7 +15,13 @@ if TYPE_CHECKING:
     from inventory.models import Cluster
 
 # Kinds that decide where a claim fits; the engine ignores all others.
-ENGINE_KINDS = ["DeviceClass", "ResourceSlice", "DeviceTaintRule", "Node", "ResourceClaim"]
+ENGINE_KINDS = [
+    "DeviceClass",
+    "ResourceSlice",
+    "DeviceTaintRule",
+    "Node",
+    "ResourceClaim",
+]
 
 # One statement, so that the revision and the rows are of the same moment.
 _ROWS_SINCE = """
@@ -36,7 +41,8 @@ def snapshot_of(cluster: Cluster) -> Snapshot:
     Makes no query; rows are read only when an engine turns out to be behind.
     """
     return Snapshot(
-        cluster_id=str(cluster.pk),
+        # Named so that no other database's cluster, past or present, is meant.
+        cluster_id=f"{cluster.pk}-{cluster.created_at.timestamp():.6f}",
         revision=cluster.revision,
         rows_since=partial(rows_since, cluster.pk),
     )
@@ -53,7 +59,7 @@ def rows_since(cluster_pk: int, revision: int) -> tuple[int, Iterable[Row]]:
         cursor.execute(_ROWS_SINCE, values)
         found = cursor.fetchall()
     rows = [
-        Row(kind, namespace, name, orjson.loads(body) if body else None)
+        Row(kind, namespace, name, body)
         for _revision, kind, namespace, name, body in found
         if kind is not None
     ]

@@ -1,0 +1,109 @@
+"""Ask the engine what the scheduler would do with claims.
+
+The joint search's answer is the outcome. Alternatives are asked one by one as
+well, each as if it were the only one: that is what people compare.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+
+from claims.domain.preview import (
+    AlternativePreview,
+    NodePreview,
+    Outcome,
+    Preview,
+    only_alternative,
+)
+from inventory.services.engines import async_engine_for, engine_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from inventory.domain.engine import Allocated
+    from inventory.models import Cluster
+
+Json = dict[str, Any]
+
+# An alternative is asked for at least this long, however long others took.
+LEAST_SECONDS = 0.2
+
+
+def preview(
+    cluster: Cluster,
+    claims: Sequence[Json],
+    *,
+    overlay: Iterable[Json] = (),
+    budget: float | None = None,
+) -> Preview:
+    """Return where the claims of one pod would fit, node by node.
+
+    Args:
+        cluster: as it now is in the database.
+        claims: ResourceClaims in v1 shape.
+        overlay: objects that stand over the cluster's own.
+        budget: seconds; the setting where None.
+
+    Raises:
+        EngineUnavailable, EngineDeadline, EngineRefused: each says what to do.
+    """
+    engine = engine_for(cluster, overlay=overlay)
+    return _preview(engine.allocate(claims, budget=_budget(budget)))
+
+
+async def apreview(
+    cluster: Cluster,
+    claims: Sequence[Json],
+    *,
+    overlay: Iterable[Json] = (),
+    budget: float | None = None,
+) -> Preview:
+    """Return the same as `preview`; cancelling it stops the search."""
+    engine = async_engine_for(cluster, overlay=overlay)
+    return _preview(await engine.allocate(claims, budget=_budget(budget)))
+
+
+async def apreview_alternatives(
+    cluster: Cluster, claim: Json, *, budget: float | None = None
+) -> list[AlternativePreview]:
+    """Return each alternative of a claim as if it were the only one in its list.
+
+    All of them share one budget. Requests without a list give none.
+    """
+    engine = async_engine_for(cluster)
+    ends = time.monotonic() + _budget(budget)
+    answers = []
+    for request in (claim["spec"].get("devices") or {}).get("requests") or []:
+        for sub in request.get("firstAvailable") or []:
+            changed = only_alternative(claim, request["name"], sub["name"])
+            left = max(LEAST_SECONDS, ends - time.monotonic())
+            found = _preview(await engine.allocate([changed], budget=left))
+            answers.append(AlternativePreview(request["name"], sub["name"], found))
+    return answers
+
+
+def _budget(budget: float | None) -> float:
+    return settings.SLICEWISE_PREVIEW_BUDGET_SECONDS if budget is None else budget
+
+
+def _preview(answer: Allocated) -> Preview:
+    return Preview(
+        revision=answer.revision,
+        engine=answer.engine.document(),
+        nodes={
+            name: NodePreview(
+                Outcome(node.outcome.value), node.message, node.results, node.score
+            )
+            for name, node in answer.nodes.items()
+        },
+        alone={
+            (alone.claim, alone.request): {
+                name: Outcome(node.outcome.value) for name, node in alone.nodes.items()
+            }
+            for alone in answer.alone
+        },
+        micros=answer.micros,
+    )
