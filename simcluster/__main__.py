@@ -1,0 +1,100 @@
+"""Run the simulated API server; it prints its address when it is ready."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import socket
+import sys
+from pathlib import Path
+
+import uvicorn
+
+from simcluster.access import AUTHENTICATED, MASTERS, Access, User, read_tokens
+from simcluster.app import Api
+from simcluster.engine import Engine
+from simcluster.fleet import begin
+from simcluster.registry import Registry
+from simcluster.schema import FOLDER, Schemas
+from simcluster.storage import Store
+
+PORTAL = "slicewise"
+_TOKENS = {"admin": User("admin", (MASTERS, AUTHENTICATED)), PORTAL: User(PORTAL)}
+
+
+def main() -> int:
+    """Serve until told to stop."""
+    options = _options()
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(("127.0.0.1", options.port))
+    except OSError as error:
+        sys.stderr.write(
+            f"Port {options.port} cannot be used: {error.strerror}; choose another.\n"
+        )
+        return 2
+    asyncio.run(_serve(options, listener))
+    return 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="simcluster", description=__doc__)
+    add = parser.add_argument
+    versions = sorted(path.name for path in FOLDER.iterdir())
+    add("--port", type=int, default=0, help="0 takes a free one")
+    add("--state", type=Path, required=True, help="SQLite file; made when missing")
+    add("--version", default=versions[-1], choices=versions)
+    add("--tokens", type=Path, help="users, as in a --token-auth-file")
+    add("--engine-run-dir", type=Path, help="where the engine's socket lies")
+    return parser.parse_args()
+
+
+async def _serve(options: argparse.Namespace, listener: socket.socket) -> None:
+    store = Store(options.state)
+    begin(store)
+    engine = Engine(options.version, options.engine_run_dir)
+    tokens = read_tokens(options.tokens) if options.tokens else _TOKENS
+    schemas = Schemas(options.version)
+    registry = Registry(store, schemas, engine.judge)
+    api = Api(options.version, store, Access(store, tokens), registry, schemas)
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    _write_kubeconfig(
+        options.state.with_name(f"{options.state.name}.kubeconfig"), url, tokens
+    )
+    server = uvicorn.Server(
+        uvicorn.Config(
+            api.application(),
+            log_level="warning",
+            lifespan="off",
+            timeout_graceful_shutdown=1,
+        )
+    )
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    while not server.started and not serving.done():
+        await asyncio.sleep(0.01)
+    sys.stdout.write(f"{url}\n")
+    sys.stdout.flush()
+    await serving
+
+
+def _write_kubeconfig(path: Path, url: str, tokens: dict[str, User]) -> None:
+    """Write a kubeconfig with a context for each user, the portal's the current one."""
+    names = {user.name: token for token, user in tokens.items()}
+    document = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "simulated", "cluster": {"server": url}}],
+        "users": [{"name": n, "user": {"token": t}} for n, t in names.items()],
+        "contexts": [
+            {"name": n, "context": {"cluster": "simulated", "user": n}} for n in names
+        ],
+        "current-context": PORTAL,
+    }
+    path.touch(mode=0o600)
+    path.write_text(json.dumps(document, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,137 @@
+"""The kinds that the simulated API server serves, and discovery of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+Object = dict[str, Any]
+
+_VERBS = [
+    "create",
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "update",
+    "watch",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One resource: how it is called, where it lies, what it has."""
+
+    name: str
+    plural: str
+    group: str
+    version: str = "v1"
+    namespaced: bool = False
+    has_status: bool = False
+    has_generation: bool = False
+
+    @property
+    def api_version(self) -> str:
+        """Return the apiVersion of its objects."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def resource(self) -> str:
+        """Return the name that messages use, such as resourceclaims.resource.k8s.io."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    def stamped(self, body: Object) -> Object:
+        """Return an object with its kind and apiVersion, as it is sent alone."""
+        return {"kind": self.name, "apiVersion": self.api_version, **body}
+
+
+_DRA, _RBAC, _NVIDIA = (
+    "resource.k8s.io",
+    "rbac.authorization.k8s.io",
+    "resource.nvidia.com",
+)
+NAMESPACE = Kind("Namespace", "namespaces", "", has_status=True)
+NODE = Kind("Node", "nodes", "", has_status=True)
+POD = Kind("Pod", "pods", "", "v1", True, True, True)
+EVENT = Kind("Event", "events", "", namespaced=True)
+CLASS = Kind("DeviceClass", "deviceclasses", _DRA, has_generation=True)
+SLICE = Kind("ResourceSlice", "resourceslices", _DRA, has_generation=True)
+CLAIM = Kind("ResourceClaim", "resourceclaims", _DRA, "v1", True, True)
+TEMPLATE = Kind("ResourceClaimTemplate", "resourceclaimtemplates", _DRA, "v1", True)
+TAINT_RULE = Kind("DeviceTaintRule", "devicetaintrules", _DRA, "v1", False, True, True)
+ROLE = Kind("Role", "roles", _RBAC, namespaced=True)
+ROLE_BINDING = Kind("RoleBinding", "rolebindings", _RBAC, namespaced=True)
+CLUSTER_ROLE = Kind("ClusterRole", "clusterroles", _RBAC)
+CLUSTER_ROLE_BINDING = Kind("ClusterRoleBinding", "clusterrolebindings", _RBAC)
+
+KINDS = (
+    NAMESPACE,
+    NODE,
+    POD,
+    EVENT,
+    Kind("ConfigMap", "configmaps", "", namespaced=True),
+    Kind("ResourceQuota", "resourcequotas", "", "v1", True, True),
+    CLASS,
+    SLICE,
+    CLAIM,
+    TEMPLATE,
+    TAINT_RULE,
+    ROLE,
+    ROLE_BINDING,
+    CLUSTER_ROLE,
+    CLUSTER_ROLE_BINDING,
+    Kind("DaemonSet", "daemonsets", "apps", "v1", True, True, True),
+    Kind("ComputeDomain", "computedomains", _NVIDIA, "v1beta1", True, True, True),
+)
+BY_PATH = {(kind.group, kind.version, kind.plural): kind for kind in KINDS}
+BY_NAME = {(kind.api_version, kind.name): kind for kind in KINDS}
+REVIEW = ("authorization.k8s.io", "v1", "selfsubjectaccessreviews")
+GROUP_VERSIONS = sorted({path[:2] for path in BY_PATH} | {REVIEW[:2]})
+
+
+def groups() -> Object:
+    """Return the APIGroupList."""
+    found = [_group(group, version) for group, version in GROUP_VERSIONS if group]
+    return {"kind": "APIGroupList", "apiVersion": "v1", "groups": found}
+
+
+def group(name: str) -> Object | None:
+    """Return one APIGroup, or None."""
+    for known, version in GROUP_VERSIONS:
+        if known == name:
+            return {"kind": "APIGroup", "apiVersion": "v1", **_group(name, version)}
+    return None
+
+
+def resources(group: str, version: str) -> Object:
+    """Return the APIResourceList of a group's version."""
+    listed = []
+    for kind in KINDS:
+        if (kind.group, kind.version) == (group, version):
+            listed.append(_resource(kind, kind.plural, _VERBS))
+            if kind.has_status:
+                status = f"{kind.plural}/status"
+                listed.append(_resource(kind, status, ["get", "patch", "update"]))
+    group_version = f"{group}/{version}" if group else version
+    return {
+        "kind": "APIResourceList",
+        "apiVersion": "v1",
+        "groupVersion": group_version,
+        "resources": listed,
+    }
+
+
+def _resource(kind: Kind, name: str, verbs: list[str]) -> Object:
+    return {
+        "name": name,
+        "singularName": "" if "/" in name else kind.name.lower(),
+        "namespaced": kind.namespaced,
+        "kind": kind.name,
+        "verbs": verbs,
+    }
+
+
+def _group(name: str, version: str) -> Object:
+    served = {"groupVersion": f"{name}/{version}", "version": version}
+    return {"name": name, "versions": [served], "preferredVersion": served}

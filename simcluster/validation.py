@@ -1,0 +1,263 @@
+"""What the API server refuses in an object, as causes with field paths."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Iterator
+from typing import NamedTuple
+
+from simcluster.defaults import claim_spec, leaves
+from simcluster.kinds import CLAIM, CLASS, NAMESPACE, POD, TEMPLATE, Kind, Object
+from simcluster.refusals import Cause
+
+_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
+_QUALIFIED = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_BAD_LABEL = (
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or"
+    " '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or"
+    f" '123-abc', regex used for validation is '{_LABEL}')"
+)
+_BAD_SUBDOMAIN = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters,"
+    " '-' or '.', and must start and end with an alphanumeric character (e.g."
+    f" 'example.com', regex used for validation is '{_SUBDOMAIN}')"
+)
+_BAD_QUALIFIED = (
+    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start"
+    " and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or"
+    f" '123-abc', regex used for validation is '{_QUALIFIED}')"
+)
+_BAD_REFERENCE = (
+    "must be the name of a request in the claim or the name of a request and a"
+    " subrequest separated by '/'"
+)
+_ONE_OF = "exactly one of `exactly` or `firstAvailable` is required"
+_ONE_ATTRIBUTE = (
+    'exactly one of "matchAttribute" or "distinctAttribute" is required,'
+    " but multiple fields are set"
+)
+_NO_DOMAIN = "a fully qualified name must be a domain and a name separated by a slash"
+ADMIN_LABEL = "resource.kubernetes.io/admin-access"
+_NO_ADMIN = (
+    f"admin access to devices requires the `{ADMIN_LABEL}: true` label on the"
+    " containing namespace"
+)
+_MAX_BYTES = 10 * 1024
+_MAX_REQUESTS, _MAX_ALTERNATIVES = 32, 8
+_CHOICES = {
+    "allocationMode": ("All", "ExactCount"),
+    "operator": ("Equal", "Exists"),
+    "effect": ("NoExecute", "NoSchedule", "None"),
+}
+
+Causes = Iterator[Cause]
+
+
+class Verdict(NamedTuple):
+    """What the compiler says of an expression: an empty reason where it is fine."""
+
+    reason: str = ""
+    text: str = ""
+
+
+Judge = Callable[[list[str]], Awaitable[list[Verdict]]]
+
+
+async def problems(kind: Kind, body: Object, judge: Judge) -> list[Cause]:
+    """Return what is wrong with a defaulted object."""
+    found = list(_name(kind, body["metadata"].get("name", "")))
+    if kind in (CLAIM, TEMPLATE):
+        path = "spec.devices" if kind == CLAIM else "spec.spec.devices"
+        found += _claim(claim_spec(kind, body)["devices"], path)
+    elif kind == POD:
+        found += _pod(body["spec"])
+    return found + await _expressions(list(_selectors(kind, body)), judge)
+
+
+def admin_problems(kind: Kind, body: Object, namespace: Object | None) -> list[Cause]:
+    """Return where an object wants admin access that its namespace does not grant."""
+    labels = (namespace or {}).get("metadata", {}).get("labels", {})
+    if kind not in (CLAIM, TEMPLATE) or labels.get(ADMIN_LABEL) == "true":
+        return []
+    return [
+        Cause("Forbidden", f"spec.devices.requests[{number}].adminAccess", _NO_ADMIN)
+        for number, request in enumerate(
+            claim_spec(kind, body)["devices"]["requests"] or []
+        )
+        if request.get("exactly", {}).get("adminAccess")
+    ]
+
+
+def _name(kind: Kind, name: str) -> Causes:
+    if not name:
+        yield Cause("Required", "metadata.name", "name or generateName is required")
+    elif kind == NAMESPACE and not re.fullmatch(_LABEL, name):
+        yield Cause("Invalid", "metadata.name", _BAD_LABEL, name)
+    elif kind.group.startswith("rbac.") or kind == NAMESPACE:
+        return
+    elif not re.fullmatch(_SUBDOMAIN, name):
+        yield Cause("Invalid", "metadata.name", _BAD_SUBDOMAIN, name)
+
+
+def _claim(devices: Object, path: str) -> Causes:
+    requests = devices["requests"] or []
+    if len(requests) > _MAX_REQUESTS:
+        limit = f"must have at most {_MAX_REQUESTS} items"
+        yield Cause("TooMany", f"{path}.requests", limit, len(requests))
+        return
+    names: set[str] = set()
+    for number, request in enumerate(requests):
+        place, name = f"{path}.requests[{number}]", request.get("name", "")
+        if name in names:
+            yield Cause("Duplicate", place, "", request)
+        names |= {
+            name,
+            *(f"{name}/{a.get('name')}" for a in request.get("firstAvailable", [])),
+        }
+        yield from _request(request, place)
+    for number, constraint in enumerate(devices.get("constraints", [])):
+        yield from _constraint(constraint, f"{path}.constraints[{number}]", names)
+    for number, config in enumerate(devices.get("config", [])):
+        yield from _config(config, f"{path}.config[{number}]", names)
+
+
+def _request(request: Object, path: str) -> Causes:
+    yield from _matches(request, "name", path, _LABEL, _BAD_LABEL)
+    alternatives = request.get("firstAvailable", [])
+    if "exactly" in request and alternatives:
+        text = f"{_ONE_OF}, but multiple fields are set"
+        yield Cause("Invalid", path, text)
+    elif "exactly" in request:
+        yield from _leaf(request["exactly"], f"{path}.exactly")
+    elif not alternatives:
+        yield Cause("Required", path, _ONE_OF)
+    if len(alternatives) > _MAX_ALTERNATIVES:
+        limit = f"must have at most {_MAX_ALTERNATIVES} items"
+        yield Cause("TooMany", f"{path}.firstAvailable", limit, len(alternatives))
+    for number, each in enumerate(alternatives):
+        place = f"{path}.firstAvailable[{number}]"
+        yield from _matches(each, "name", place, _LABEL, _BAD_LABEL)
+        yield from _leaf(each, place)
+
+
+def _leaf(request: Object, path: str) -> Causes:
+    yield from _matches(request, "deviceClassName", path, _SUBDOMAIN, _BAD_SUBDOMAIN)
+    yield from _one_of(request, "allocationMode", path)
+    count, mode = request.get("count", 0), request["allocationMode"]
+    if mode == "All" and count:
+        text = "must not be specified when allocationMode is 'All'"
+        yield Cause("Invalid", f"{path}.count", text, count)
+    elif mode == "ExactCount" and count < 0:
+        yield Cause("Invalid", f"{path}.count", "must be greater than zero", count)
+    for number, toleration in enumerate(request.get("tolerations", [])):
+        yield from _toleration(toleration, f"{path}.tolerations[{number}]")
+
+
+def _toleration(toleration: Object, path: str) -> Causes:
+    yield from _one_of(toleration, "operator", path)
+    if toleration.get("value") and toleration["operator"] == "Exists":
+        text = "must be empty for operator `Exists`"
+        yield Cause("Invalid", f"{path}.value", text, toleration["value"])
+    key = toleration.get("key", "")
+    if key and not re.fullmatch(_QUALIFIED, key.rpartition("/")[2]):
+        yield Cause("Invalid", f"{path}.key", _BAD_QUALIFIED, key)
+    if toleration.get("effect"):
+        yield from _one_of(toleration, "effect", path)
+
+
+def _constraint(constraint: Object, path: str, names: set[str]) -> Causes:
+    yield from _references(constraint, path, names)
+    attributes = [
+        f for f in ("matchAttribute", "distinctAttribute") if constraint.get(f)
+    ]
+    if not attributes:
+        yield Cause("Required", path, _ONE_ATTRIBUTE)
+    for field in attributes:
+        if "/" not in constraint[field]:
+            yield Cause("Invalid", f"{path}.{field}", _NO_DOMAIN, constraint[field])
+
+
+def _config(config: Object, path: str, names: set[str]) -> Causes:
+    yield from _references(config, path, names)
+    if "opaque" not in config:
+        yield Cause("Required", f"{path}.opaque")
+        return
+    place = f"{path}.opaque"
+    yield from _matches(config["opaque"], "driver", place, _SUBDOMAIN, _BAD_SUBDOMAIN)
+    if "parameters" not in config["opaque"]:
+        yield Cause("Required", f"{place}.parameters")
+
+
+def _references(holder: Object, path: str, names: set[str]) -> Causes:
+    for number, name in enumerate(holder.get("requests", [])):
+        if name not in names:
+            yield Cause("Invalid", f"{path}.requests[{number}]", _BAD_REFERENCE, name)
+
+
+def _matches(holder: Object, field: str, path: str, pattern: str, text: str) -> Causes:
+    value = holder.get(field, "")
+    if not value:
+        yield Cause("Required", f"{path}.{field}")
+    elif not re.fullmatch(pattern, value):
+        yield Cause("Invalid", f"{path}.{field}", text, value)
+
+
+def _one_of(holder: Object, field: str, path: str) -> Causes:
+    value, choices = holder[field], _CHOICES[field]
+    if value not in choices:
+        text = "supported values: " + ", ".join(f'"{choice}"' for choice in choices)
+        yield Cause("NotSupported", f"{path}.{field}", text, value)
+
+
+def _pod(spec: Object) -> Causes:
+    if not spec["containers"]:
+        yield Cause("Required", "spec.containers")
+    names = [each.get("name") for each in spec.get("resourceClaims", [])]
+    listed = ", ".join(names) or "which is empty"
+    for number, container in enumerate(spec["containers"]):
+        for place, claim in enumerate(container["resources"].get("claims", [])):
+            if claim.get("name") not in names:
+                path = f"spec.containers[{number}].resources.claims[{place}]"
+                text = f"must be one of the names in pod.spec.resourceClaims {listed}"
+                yield Cause("NotFound", path, text, claim.get("name"))
+
+
+def _selectors(kind: Kind, body: Object) -> Iterator[tuple[str, Object]]:
+    """Return each selector with its path."""
+    holders: list[tuple[str, Object]] = []
+    if kind == CLASS:
+        holders = [("spec", body.get("spec", {}))]
+    elif kind in (CLAIM, TEMPLATE):
+        root = "spec.devices" if kind == CLAIM else "spec.spec.devices"
+        for number, request in enumerate(
+            claim_spec(kind, body)["devices"]["requests"] or []
+        ):
+            path = f"{root}.requests[{number}]"
+            for place, leaf in enumerate(leaves(request)):
+                single = "exactly" in request and not place
+                last = "exactly" if single else f"firstAvailable[{place}]"
+                holders.append((f"{path}.{last}", leaf))
+    for path, holder in holders:
+        for number, selector in enumerate(holder.get("selectors", [])):
+            yield f"{path}.selectors[{number}].cel", selector
+
+
+async def _expressions(
+    selectors: list[tuple[str, Object]], judge: Judge
+) -> list[Cause]:
+    found = [
+        Cause("Required", path) for path, selector in selectors if "cel" not in selector
+    ]
+    texts = {p: s["cel"].get("expression", "") for p, s in selectors if "cel" in s}
+    verdicts = await judge(list(texts.values())) if texts else []
+    for (path, text), verdict in zip(texts.items(), verdicts, strict=True):
+        place = f"{path}.expression"
+        if len(text.encode()) > _MAX_BYTES:
+            limit = f"may not be more than {_MAX_BYTES} bytes"
+            found.append(Cause("TooLong", place, limit))
+        elif verdict.reason == "cost":
+            found.append(Cause("Forbidden", place, "too complex, exceeds cost limit"))
+        elif verdict.reason:
+            found.append(Cause("Invalid", place, verdict.text, text))
+    return found
