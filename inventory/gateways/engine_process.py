@@ -8,8 +8,10 @@ take turns, and the socket's own answer says who is there.
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -18,7 +20,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import httpx
 from django.utils.translation import gettext as _
 
 from inventory.domain.engine import MINORS
@@ -162,16 +163,38 @@ def stop(run_dir: Path) -> list[str]:
     return [f"engine {engine.minor}" for engine in engines if engine.stop()]
 
 
-def pid_at(socket: Path) -> int | None:
+def accepts(path: Path) -> bool:
+    """Return whether somebody listens on a socket.
+
+    Asked before each exchange, since httpcore leaves a socket open that it could
+    not connect.
+    """
+    return _said(path, b"") is not None
+
+
+def pid_at(path: Path) -> int | None:
     """Return the id of the process that answers on a socket, or None."""
-    if not socket.exists():
-        return None
-    transport = httpx.HTTPTransport(uds=str(socket), verify=False)
+    answer = _said(path, b"GET /healthz HTTP/1.0\r\n\r\n") or b""
+    _head, _blank, body = answer.partition(b"\r\n\r\n")
     try:
-        with httpx.Client(transport=transport, timeout=5.0) as client:
-            return int(client.get("http://engine/healthz").json()["pid"])
-    except (httpx.HTTPError, ValueError, KeyError):
+        return int(json.loads(body)["pid"])
+    except (ValueError, KeyError, TypeError):
         return None
+
+
+def _said(path: Path, request: bytes) -> bytes | None:
+    """Return what is answered to a request; None where nobody listens."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(5.0)
+        try:
+            connection.connect(str(path))
+            if not request:
+                return b""
+            connection.sendall(request)
+            with connection.makefile("rb") as answer:
+                return answer.read()
+        except OSError:
+            return None
 
 
 @contextmanager

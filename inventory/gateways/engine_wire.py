@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import fcntl
 import hashlib
 import os
@@ -15,7 +16,7 @@ import httpx
 import orjson
 from django.utils.translation import gettext as _
 
-from inventory.gateways.engine_process import EngineProcess, EngineUnavailable
+from inventory.gateways.engine_process import EngineProcess, EngineUnavailable, accepts
 from portal.core.errors import PortalError
 
 if TYPE_CHECKING:
@@ -97,6 +98,8 @@ def _deadline_text() -> str:
 
 def exchange(process: EngineProcess, call: Call) -> Reply:
     """Make one exchange over this process' pool; status 0 where nobody answers."""
+    if not accepts(process.socket):
+        return Reply(0, {})
     try:
         response = _pool(str(process.socket)).request(**_request(call))
     except httpx.TimeoutException as error:
@@ -141,6 +144,7 @@ def _pool(socket: str) -> httpx.Client:
         if key not in _pools:
             transport = httpx.HTTPTransport(uds=socket, verify=False)
             _pools[key] = httpx.Client(transport=transport)
+            atexit.register(_pools[key].close)
         return _pools[key]
 
 
