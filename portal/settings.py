@@ -95,6 +95,7 @@ TEMPLATES = [
             "builtins": [
                 "portal.core.templatetags.portal_ui",
                 "django.templatetags.i18n",
+                "template_partials.templatetags.partials",
             ],
         },
     }

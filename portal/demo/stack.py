@@ -48,7 +48,8 @@ class Stack:
         """The kubeconfig of the demo's cluster; there once the cluster is ready."""
         if self.cluster == "given":
             return Path(os.environ["SLICEWISE_KUBECONFIG"]).expanduser().resolve()
-        return self.state / "cluster" / self.cluster / "kubeconfig"
+        names = {"simulated": "state.kubeconfig", "real": "admin.kubeconfig"}
+        return self.state / "cluster" / self.cluster / names[self.cluster]
 
     def open_databases(self) -> None:
         """Find or start Postgres and Valkey, and make the children's environment."""
