@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,15 @@ settings.register_profile(
 settings.load_profile("slicewise")
 
 DATA = Path(__file__).parent / "data"
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings() -> None:
+    """Give each test run a database of its own, so that two runs never meet."""
+    from django.conf import settings as django_settings
+
+    test = django_settings.DATABASES["default"].setdefault("TEST", {})
+    test["NAME"] = f"test_slicewise_{os.getpid()}"
 
 
 @pytest.fixture
