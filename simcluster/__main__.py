@@ -13,6 +13,7 @@ import uvicorn
 
 from simcluster.access import AUTHENTICATED, MASTERS, Access, User, read_tokens
 from simcluster.app import Api
+from simcluster.controllers import Controllers
 from simcluster.engine import Engine
 from simcluster.fleet import begin
 from simcluster.registry import Registry
@@ -48,13 +49,16 @@ def _options() -> argparse.Namespace:
     add("--version", default=versions[-1], choices=versions)
     add("--tokens", type=Path, help="users, as in a --token-auth-file")
     add("--engine-run-dir", type=Path, help="where the engine's socket lies")
+    add(
+        "--tick", type=float, default=1.0, help="seconds between looks without a change"
+    )
     return parser.parse_args()
 
 
 async def _serve(options: argparse.Namespace, listener: socket.socket) -> None:
     store = Store(options.state)
     begin(store)
-    engine = Engine(options.version, options.engine_run_dir)
+    engine = Engine(store, options.version, options.engine_run_dir)
     tokens = read_tokens(options.tokens) if options.tokens else _TOKENS
     schemas = Schemas(options.version)
     registry = Registry(store, schemas, engine.judge)
@@ -76,7 +80,10 @@ async def _serve(options: argparse.Namespace, listener: socket.socket) -> None:
         await asyncio.sleep(0.01)
     sys.stdout.write(f"{url}\n")
     sys.stdout.flush()
+    controllers = Controllers(store, registry, engine, options.tick)
+    controlling = asyncio.create_task(controllers.run())
     await serving
+    controlling.cancel()
 
 
 def _write_kubeconfig(path: Path, url: str, tokens: dict[str, User]) -> None:

@@ -15,12 +15,18 @@ SYSTEM_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 
 def place(store: Store, kind: Kind, body: dict[str, Any]) -> None:
     """Store an object as it is, without admission, unless one of its name is there."""
-    metadata = {"uid": str(uuid.uuid4()), "creationTimestamp": moment(), **body["metadata"]}
+    metadata = {
+        "uid": str(uuid.uuid4()),
+        "creationTimestamp": moment(),
+        **body["metadata"],
+    }
     if store.get(kind, metadata["name"], metadata.get("namespace", "")):
         return
     if kind.has_generation:
         metadata.setdefault("generation", 1)
-    kept = {key: value for key, value in body.items() if key not in ("kind", "apiVersion")}
+    kept = {
+        key: value for key, value in body.items() if key not in ("kind", "apiVersion")
+    }
     new = {**kept, "metadata": metadata}
     if kind != NODE:
         fill_in(kind, new, moment())

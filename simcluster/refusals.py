@@ -93,9 +93,10 @@ def no_method() -> Refusal:
     return Refusal(405, "MethodNotAllowed", text, {})
 
 
-def exists(kind: Kind, name: str) -> Refusal:
+def exists(kind: Kind, name: str, *, deleting: bool) -> Refusal:
     """The name is taken."""
     text = f'{kind.resource} "{name}" already exists'
+    text = f"object is being deleted: {text}" if deleting else text
     return Refusal(409, "AlreadyExists", text, details(kind, name))
 
 

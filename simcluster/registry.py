@@ -13,7 +13,7 @@ from simcluster import refusals
 from simcluster.defaults import fill_in
 from simcluster.kinds import CLAIM, NAMESPACE, NODE, POD, TEMPLATE, Kind, Object
 from simcluster.patches import json_patched, merged
-from simcluster.refusals import MODIFIED, Cause, bad_request
+from simcluster.refusals import MODIFIED, Cause, Refusal, bad_request
 from simcluster.schema import Schemas
 from simcluster.storage import Store
 from simcluster.validation import Judge, admin_problems, problems
@@ -77,6 +77,10 @@ class Registry:
             self._demand_namespace(kind, metadata.get("name", ""), namespace)
         if not metadata.get("name") and metadata.get("generateName"):
             metadata["name"] = generated(metadata["generateName"])
+        if metadata.get("resourceVersion"):
+            raise Refusal(
+                500, "", "resourceVersion should not be set on objects to be created"
+            )
         for stale in (*_KEPT, *_DELETION):
             if stale != "generateName":
                 metadata.pop(stale, None)
@@ -87,8 +91,12 @@ class Registry:
             body.pop("status", None)
         fill_in(kind, body, moment())
         await self._validate(kind, body)
-        if self._store.get(kind, metadata["name"], namespace):
-            raise refusals.exists(kind, metadata["name"])
+        if there := self._store.get(kind, metadata["name"], namespace):
+            raise refusals.exists(
+                kind,
+                metadata["name"],
+                deleting="deletionTimestamp" in there["metadata"],
+            )
         return body if how.dry_run else self._store.put(kind, body)
 
     async def update(
@@ -174,6 +182,11 @@ class Registry:
 
     def _decoded(self, kind: Kind, namespace: str, sent: Object, how: Write) -> Object:
         named = (sent.get("apiVersion"), sent.get("kind"))
+        if named[1] == kind.name and named[0] != kind.api_version:
+            raise bad_request(
+                f"the API version in the data ({named[0]}) does not match the expected API"
+                f" version ({kind.api_version})"
+            )
         if named != (kind.api_version, kind.name):
             raise refusals.undecodable(kind, f"the body is a {named[1]} of {named[0]}")
         body, complaints = self._schemas.decode(kind, sent)
@@ -198,7 +211,7 @@ class Registry:
                 f'{kind.resource} "{name}" is forbidden: unable to create new content in'
                 f" namespace {namespace} because it is being terminated"
             )
-            raise refusals.Refusal(403, "Forbidden", text, refusals.details(kind, name))
+            raise Refusal(403, "Forbidden", text, refusals.details(kind, name))
 
     async def _validate(self, kind: Kind, body: Object) -> None:
         metadata = body["metadata"]

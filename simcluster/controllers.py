@@ -1,0 +1,388 @@
+"""What scheduler, controllers and kubelets do: claims of pods made, placed and released."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import uuid
+from collections import Counter
+
+from inventory.domain.engine import NodeAnswer, Outcome
+from simcluster.engine import DECISIVE, Engine
+from simcluster.kinds import (
+    BY_NAME,
+    CLAIM,
+    EVENT,
+    KINDS,
+    NAMESPACE,
+    NODE,
+    POD,
+    TEMPLATE,
+    Object,
+)
+from simcluster.refusals import Refusal
+from simcluster.registry import Registry, Write, moment
+from simcluster.storage import Store
+
+CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
+FINALIZER = "resource.kubernetes.io/delete-protection"
+_FINISHED = ("Succeeded", "Failed")
+_TOGETHER_SECONDS = 0.02
+
+
+class Controllers:
+    """One loop that looks at everything after every change."""
+
+    def __init__(
+        self, store: Store, registry: Registry, engine: Engine, tick: float
+    ) -> None:
+        """Take the parts; `tick` is how long to wait at most, in seconds."""
+        self._store, self._registry, self._engine = store, registry, engine
+        self._tick = tick
+        self._seen = store.version
+        self._world = 0
+        self._tried: dict[str, int] = {}
+
+    async def run(self) -> None:
+        """Go on until cancelled."""
+        while True:
+            before = self._store.version
+            try:
+                await self.step()
+            except Exception as error:  # noqa: BLE001  the next turn tries again
+                sys.stderr.write(f"controllers: {error!r}\n")
+                await asyncio.sleep(1)
+            if self._store.version == before:
+                await self._store.wait(self._tick)
+            await asyncio.sleep(_TOGETHER_SECONDS)
+
+    async def step(self) -> None:
+        """Do once what each controller would do now."""
+        self._end_namespaces()
+        self._end_pods()
+        self._collect_garbage()
+        for claim in self._store.items(CLAIM):
+            self._release(claim)
+        for pod in self._store.items(POD):
+            if _is_alive(pod) and not pod["spec"].get("nodeName"):
+                await self._make_claims(pod)
+        self._look_at_changes()
+        for pod in self._store.items(POD):
+            if _is_alive(pod) and not pod["spec"].get("nodeName"):
+                await self._schedule(pod)
+
+    def _end_namespaces(self) -> None:
+        """Empty namespaces that are being deleted, and remove the empty ones."""
+        for space in self._store.items(NAMESPACE):
+            if "deletionTimestamp" not in space["metadata"]:
+                continue
+            name = space["metadata"]["name"]
+            left = [
+                (k, b)
+                for k in KINDS
+                if k.namespaced
+                for b in self._store.items(k, name)
+            ]
+            for kind, body in left:
+                if "deletionTimestamp" not in body["metadata"]:
+                    self._registry.delete(
+                        kind, name, body["metadata"]["name"], {}, Write()
+                    )
+            if not left:
+                self._store.remove(NAMESPACE, space)
+
+    def _end_pods(self) -> None:
+        """Remove pods whose containers a kubelet would have stopped by now."""
+        for pod in self._store.items(POD):
+            held = pod["metadata"].get("finalizers")
+            if "deletionTimestamp" in pod["metadata"] and not held:
+                self._store.remove(POD, pod)
+
+    def _collect_garbage(self) -> None:
+        """Delete what is owned by objects that are all gone."""
+        everything = [
+            (kind, body) for kind in KINDS for body in self._store.items(kind)
+        ]
+        uids = {body["metadata"]["uid"] for _, body in everything}
+        for kind, body in everything:
+            metadata = body["metadata"]
+            owners = metadata.get("ownerReferences", [])
+            gone = [
+                o["uid"] not in uids and (o["apiVersion"], o["kind"]) in BY_NAME
+                for o in owners
+            ]
+            if owners and all(gone) and "deletionTimestamp" not in metadata:
+                namespace = metadata.get("namespace", "")
+                self._registry.delete(kind, namespace, metadata["name"], {}, Write())
+
+    def _release(self, claim: Object) -> None:
+        """End reservations of pods that are gone, and allocations that nobody uses."""
+        metadata, status = claim["metadata"], claim.get("status") or {}
+        deleting = "deletionTimestamp" in metadata
+        before = status.get("reservedFor", [])
+        users = [
+            user for user in before if self._is_used_by(metadata["namespace"], user)
+        ]
+        if users == before and not (deleting and not users):
+            return
+        finalizers = list(metadata.get("finalizers", []))
+        status = {**status, "reservedFor": users}
+        if not users:
+            status = {
+                k: v
+                for k, v in status.items()
+                if k not in ("reservedFor", "allocation")
+            }
+            finalizers = [each for each in finalizers if each != FINALIZER]
+        new = {
+            **claim,
+            "metadata": {**metadata, "finalizers": finalizers},
+            "status": status,
+        }
+        if not finalizers:
+            del new["metadata"]["finalizers"]
+        if deleting and not finalizers:
+            self._store.remove(CLAIM, new)
+        elif new != claim:
+            self._store.put(CLAIM, new)
+
+    def _is_used_by(self, namespace: str, user: Object) -> bool:
+        if user["resource"] != POD.plural:
+            return True
+        pod = self._store.get(POD, user["name"], namespace)
+        same = pod is not None and pod["metadata"]["uid"] == user["uid"]
+        return same and (pod or {})["status"].get("phase") not in _FINISHED
+
+    async def _make_claims(self, pod: Object) -> None:
+        """Make the claims that a pod wants from templates, and note their names."""
+        made = list(pod["status"].get("resourceClaimStatuses", []))
+        known = {each["name"] for each in made}
+        for reference in pod["spec"].get("resourceClaims", []):
+            name = reference["name"]
+            if "resourceClaimTemplateName" in reference and name not in known:
+                try:
+                    claim = self._generated(pod, name) or await self._make(
+                        pod, reference
+                    )
+                except Refusal as refusal:
+                    text = f"PodResourceClaim {name}: {refusal}"
+                    self._tell(pod, "Warning", "FailedResourceClaimCreation", text)
+                    return
+                made.append(
+                    {"name": name, "resourceClaimName": claim["metadata"]["name"]}
+                )
+        if len(made) > len(known):
+            self._set_status(pod, resourceClaimStatuses=made)
+
+    def _generated(self, pod: Object, name: str) -> Object | None:
+        """Return the claim that was made before its name was noted."""
+        for claim in self._store.items(CLAIM, pod["metadata"]["namespace"]):
+            owners = [o["uid"] for o in claim["metadata"].get("ownerReferences", [])]
+            annotations = claim["metadata"].get("annotations", {})
+            if pod["metadata"]["uid"] in owners and annotations.get(CLAIM_NAME) == name:
+                return claim
+        return None
+
+    async def _make(self, pod: Object, reference: Object) -> Object:
+        metadata, source = pod["metadata"], reference["resourceClaimTemplateName"]
+        template = self._store.get(TEMPLATE, source, metadata["namespace"])
+        if template is None:
+            missing = f'resourceclaimtemplate.resource.k8s.io "{source}" not found'
+            text = f'resource claim template "{source}": {missing}'
+            raise Refusal(404, "NotFound", text)
+        given = template["spec"].get("metadata", {})
+        owner = {"apiVersion": "v1", "kind": "Pod", "name": metadata["name"]}
+        owner |= {"uid": metadata["uid"], "controller": True}
+        body = {
+            "metadata": {
+                **given,
+                "generateName": f"{metadata['name']}-{reference['name']}-",
+                "annotations": given.get("annotations", {})
+                | {CLAIM_NAME: reference["name"]},
+                "ownerReferences": [owner],
+            },
+            "spec": template["spec"]["spec"],
+        }
+        stamped = CLAIM.stamped(body)
+        return await self._registry.create(
+            CLAIM, metadata["namespace"], stamped, Write()
+        )
+
+    def _look_at_changes(self) -> None:
+        """Note when something happened that pods which did not fit may fit after."""
+        for change in self._store.since(self._seen):
+            freed = change.type == "DELETED" or "allocation" not in change.body.get(
+                "status", {}
+            )
+            had = (change.prior or {}).get("status", {}).get("allocation")
+            if change.resource == CLAIM.resource and not (freed and had):
+                continue
+            if change.resource in [kind.resource for kind in DECISIVE]:
+                self._world = change.version
+        self._seen = self._store.version
+
+    async def _schedule(self, pod: Object) -> None:
+        """Place a pod where its claims fit best, or say why it does not fit."""
+        claims, uid = self._claims(pod), pod["metadata"]["uid"]
+        if claims is None or self._tried.get(uid) == self._world:
+            return
+        self._tried[uid] = self._world
+        nodes = {
+            node["metadata"]["name"]: _refuses(node, pod)
+            for node in self._store.items(NODE)
+        }
+        willing = [name for name, why in nodes.items() if not why]
+        answers: dict[str, NodeAnswer] = {}
+        if claims and willing:
+            stamped = [CLAIM.stamped(claim) for claim in claims]
+            answers = await self._engine.allocate(stamped, willing)
+        if self._claims(pod) != claims or self._is_changed(pod):
+            del self._tried[uid]
+            return
+        for answer in answers.values():
+            if answer.outcome in (Outcome.ERROR, Outcome.UNDECIDED):
+                text = f'running "DynamicResources" filter plugin: {answer.message}'
+                return self._refuse(pod, "SchedulerError", text)
+        fitting = [
+            n for n in willing if not claims or answers[n].outcome == Outcome.FITS
+        ]
+        if not fitting:
+            why = Counter(nodes[name] or answers[name].message for name in nodes)
+            return self._refuse(pod, "Unschedulable", _sentence(why))
+        best = min(
+            fitting, key=lambda n: (-(answers[n].score or 0) if claims else 0, n)
+        )
+        results = (answers[best].results or []) if claims else []
+        for claim, result in zip(claims, results, strict=True):
+            self._allocate(claim, result, pod)
+        return self._bind(pod, best)
+
+    def _claims(self, pod: Object) -> list[Object] | None:
+        """Return a pod's claims, or None while some do not exist."""
+        metadata, made = pod["metadata"], pod["status"].get("resourceClaimStatuses", [])
+        names = {each["name"]: each["resourceClaimName"] for each in made}
+        found = []
+        for reference in pod["spec"].get("resourceClaims", []):
+            name = reference.get("resourceClaimName") or names.get(
+                reference["name"], ""
+            )
+            claim = self._store.get(CLAIM, name, metadata["namespace"])
+            if claim is None or "deletionTimestamp" in claim["metadata"]:
+                return None
+            found.append(claim)
+        return found
+
+    def _is_changed(self, pod: Object) -> bool:
+        metadata = pod["metadata"]
+        return self._store.get(POD, metadata["name"], metadata["namespace"]) is not pod
+
+    def _allocate(self, claim: Object, result: Object, pod: Object) -> None:
+        """Write an allocation and the pod's reservation, as the scheduler does."""
+        metadata, status = claim["metadata"], dict(claim.get("status", {}))
+        for each in result.get("devices", {}).get("results", []):
+            if "shareID" in each:
+                each["shareID"] = str(uuid.uuid4())
+        status.setdefault("allocation", {**result, "allocationTimestamp": moment()})
+        user = {"resource": POD.plural, "name": pod["metadata"]["name"]}
+        user["uid"] = pod["metadata"]["uid"]
+        status["reservedFor"] = [*status.get("reservedFor", []), user]
+        finalizers = list(dict.fromkeys([*metadata.get("finalizers", []), FINALIZER]))
+        metadata = {**metadata, "finalizers": finalizers}
+        self._store.put(CLAIM, {**claim, "metadata": metadata, "status": status})
+
+    def _bind(self, pod: Object, node: str) -> None:
+        metadata = pod["metadata"]
+        bound = {**pod, "spec": {**pod["spec"], "nodeName": node}}
+        conditions = [
+            {"type": type_, "status": "True", "lastTransitionTime": moment()}
+            for type_ in ("PodScheduled", "Initialized", "ContainersReady", "Ready")
+        ]
+        self._set_status(
+            bound, phase="Running", startTime=moment(), conditions=conditions
+        )
+        name = f"{metadata['namespace']}/{metadata['name']}"
+        self._tell(
+            pod, "Normal", "Scheduled", f"Successfully assigned {name} to {node}"
+        )
+
+    def _refuse(self, pod: Object, reason: str, text: str) -> None:
+        condition = {"type": "PodScheduled", "status": "False", "reason": reason}
+        condition |= {"message": text, "lastTransitionTime": moment()}
+        known = pod["status"].get("conditions", [])
+        if [each.get("message") for each in known] != [text]:
+            self._set_status(pod, conditions=[condition])
+            self._tell(pod, "Warning", "FailedScheduling", text)
+
+    def _set_status(self, pod: Object, **fields: object) -> None:
+        self._store.put(POD, {**pod, "status": {**pod["status"], **fields}})
+
+    def _tell(self, pod: Object, type_: str, reason: str, text: str) -> None:
+        """Write an event about a pod, or count one more where it was told before."""
+        metadata, now = pod["metadata"], moment()
+        place = {key: metadata[key] for key in ("name", "namespace", "uid")}
+        for event in self._store.items(EVENT, metadata["namespace"]):
+            told = (
+                event["involvedObject"].get("uid"),
+                event["reason"],
+                event["message"],
+            )
+            if told == (metadata["uid"], reason, text):
+                return
+        name = f"{metadata['name']}.{uuid.uuid4().hex[:16]}"
+        source = "default-scheduler" if "Sched" in reason else "resource_claim"
+        self._store.put(
+            EVENT,
+            {
+                "metadata": {"name": name, "namespace": metadata["namespace"]}
+                | {"uid": str(uuid.uuid4()), "creationTimestamp": now},
+                "involvedObject": {"kind": POD.name, "apiVersion": "v1", **place},
+                "type": type_,
+                "reason": reason,
+                "message": text,
+                "source": {"component": source},
+                "firstTimestamp": now,
+                "lastTimestamp": now,
+                "count": 1,
+                "reportingComponent": source,
+            },
+        )
+
+
+def _is_alive(pod: Object) -> bool:
+    phase = pod["status"].get("phase")
+    return "deletionTimestamp" not in pod["metadata"] and phase not in _FINISHED
+
+
+def _refuses(node: Object, pod: Object) -> str:
+    """Return why a node takes no such pod, or an empty text."""
+    if node.get("spec", {}).get("unschedulable"):
+        return "node(s) were unschedulable"
+    labels = node["metadata"].get("labels", {}).items()
+    if not pod["spec"].get("nodeSelector", {}).items() <= labels:
+        return "node(s) didn't match Pod's node affinity/selector"
+    for taint in node.get("spec", {}).get("taints", []):
+        if taint["effect"] != "PreferNoSchedule" and not _is_tolerated(taint, pod):
+            return f"node(s) had untolerated taint(s) {{{taint['key']}}}"
+    return ""
+
+
+def _is_tolerated(taint: Object, pod: Object) -> bool:
+    return any(
+        each.get("key") in (None, "", taint["key"])
+        and each.get("effect") in (None, "", taint["effect"])
+        and (
+            each.get("operator") == "Exists" or each.get("value") == taint.get("value")
+        )
+        for each in pod["spec"].get("tolerations", [])
+    )
+
+
+def _sentence(why: Counter[str]) -> str:
+    """Return the scheduler's sentence on why no node takes a pod."""
+    total = why.total()
+    if not total:
+        return "no nodes available to schedule pods"
+    reasons = ", ".join(f"{count} {text}" for text, count in sorted(why.items()))
+    available = f"0/{total} nodes are available"
+    unhelpful = f"{total} Preemption is not helpful for scheduling"
+    return f"{available}: {reasons}. preemption: {available}: {unhelpful}."
