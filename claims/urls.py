@@ -4,10 +4,22 @@ from __future__ import annotations
 
 from django.urls import path
 
-from claims.views import claims, requests
+from claims.views import cel, claims, compose, preview, requests
 
 app_name = "claims"
 urlpatterns = [
+    path("c/<str:cluster>/compose/", compose.compose, name="compose"),
+    path("c/<str:cluster>/compose/cel/", cel.compose_cel, name="compose-cel"),
+    path(
+        "c/<str:cluster>/compose/manifest/",
+        compose.compose_manifest,
+        name="compose-manifest",
+    ),
+    path(
+        "c/<str:cluster>/compose/preview/",
+        preview.compose_preview,
+        name="compose-preview",
+    ),
     path("requests/", requests.request_list, name="request-list"),
     path("requests/<uuid:public_id>/", requests.request_detail, name="request-detail"),
     path(

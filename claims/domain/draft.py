@@ -189,3 +189,13 @@ def _tolerations(fields: _Fields, i: int, j: int) -> Iterator[TolerationDraft]:
             value=fields.text(f"{prefix}-{k}-value").strip(),
             effect=fields.text(f"{prefix}-{k}-effect"),
         )
+
+
+def selector_at(draft: Draft, name: str) -> tuple[str, str] | None:
+    """Return (device class, expression) of the selector field `name`, or None."""
+    for i, request in enumerate(draft.requests):
+        for j, alternative in enumerate(request.alternatives):
+            for k, text in enumerate(alternative.selectors):
+                if alternative_field(i, j, f"selectors-{k}") == name:
+                    return alternative.device_class, text
+    return None

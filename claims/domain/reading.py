@@ -6,8 +6,8 @@ found before it is asked; a finding names the field of the form that it is about
 
 from __future__ import annotations
 
-import re
 import dataclasses
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 

@@ -84,9 +84,11 @@ def _styled(value: Any) -> Any:
         return {_styled(key): _styled(inner) for key, inner in value.items()}
     if isinstance(value, list):
         return [_styled(inner) for inner in value]
-    if not isinstance(value, str):
-        return value
-    if "\n" in value and value.isprintable() is False and _block_can_hold(value):
+    return _styled_text(value) if isinstance(value, str) else value
+
+
+def _styled_text(value: str) -> Any:
+    if "\n" in value and _block_can_hold(value):
         return LiteralScalarString(value)
     if _NOT_TEXT.fullmatch(value) or not value.isprintable():
         return DoubleQuotedScalarString(value)

@@ -1,0 +1,60 @@
+"""Where the cursor belongs after a button of the composer, so that the keyboard can go on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from claims.domain.draft import (
+    FIRST_AVAILABLE,
+    alternative_field,
+    constraint_field,
+    request_field,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from claims.domain.draft import Draft
+
+
+def focus_after(action: str, draft: Draft) -> str:
+    """Return the field that should have the cursor after a button, or "".
+
+    Args:
+        action: what the button was worth.
+        draft: after it.
+    """
+    verb, *texts = action.split(":")
+    at = [int(text) for text in texts if text.isdecimal()]
+    if verb == "add-request":
+        return request_field(len(draft.requests) - 1, "name")
+    if verb == "add-constraint":
+        return constraint_field(len(draft.constraints) - 1, "attribute")
+    if not at or at[0] >= len(draft.requests):
+        return request_field(0, "name") if verb.startswith("remove-") else ""
+    return _inside(verb, at, draft)
+
+
+_STEPS = {"up-alternative": -1, "down-alternative": 1, "remove-alternative": -1}
+
+
+def _inside(verb: str, at: Sequence[int], draft: Draft) -> str:
+    """Return the new part of a request, or the neighbour of what moved or went."""
+    request = draft.requests[at[0]]
+    j = at[1] if len(at) > 1 else 0
+    part = "name" if request.mode == FIRST_AVAILABLE else "class"
+    last = len(request.alternatives) - 1
+    if verb == "add-alternative":
+        return alternative_field(at[0], last, "name")
+    if verb in _STEPS:
+        return alternative_field(at[0], max(0, min(j + _STEPS[verb], last)), part)
+    row = request.alternatives[min(j, last)]
+    parts = {
+        "add-selector": f"selectors-{len(row.selectors) - 1}",
+        "add-toleration": f"tolerations-{len(row.tolerations) - 1}-key",
+        "remove-selector": "class",
+        "remove-toleration": "class",
+    }
+    if verb in parts:
+        return alternative_field(at[0], j, parts[verb])
+    return request_field(0, "name") if verb.startswith("remove-") else ""

@@ -1,0 +1,265 @@
+"""What a cluster offers to a composer: classes, capacity keys, attributes, presets.
+
+Which keys the devices of a class publish is asked of the engine, since only
+evaluation tells which devices a class selects.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from django.core.cache import cache
+from django.db import connection
+from django.utils.translation import gettext as _
+
+from claims.domain.draft import (
+    DISTINCT,
+    FIRST_AVAILABLE,
+    AlternativeDraft,
+    ConstraintDraft,
+    Draft,
+    RequestDraft,
+)
+from inventory.models import KubeObject
+from inventory.services.engines import engine_for
+from portal.core.errors import PortalError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from inventory.gateways.engine import Engine
+    from inventory.models import Cluster
+
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_DOMAIN = re.compile(r"[a-z0-9]([-.a-z0-9]*[a-z0-9])?\Z")
+_KEPT_SECONDS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedKey:
+    """A capacity key as a driver's slices publish it, with each sharing policy."""
+
+    driver: str
+    key: str
+    policies: tuple[dict[str, Any] | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityOffer:
+    """A capacity key of a class, and what is known of it, in words."""
+
+    key: str
+    hints: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What the devices of one class publish."""
+
+    capacity: tuple[CapacityOffer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Offers:
+    """What the composer offers of a cluster.
+
+    Attributes:
+        classes: DeviceClass name → selectors of the class.
+        by_class: what was asked for, class by class.
+        attributes: full attribute names that any device publishes, sorted.
+        problem: a sentence where the engine could not say.
+    """
+
+    classes: dict[str, tuple[str, ...]]
+    by_class: dict[str, Offer] = field(default_factory=dict)
+    attributes: tuple[str, ...] = ()
+    problem: str = ""
+
+
+def classes_of(cluster: Cluster) -> dict[str, tuple[str, ...]]:
+    """Return each DeviceClass's CEL selectors, by name; one query."""
+    rows = KubeObject.objects.filter(
+        cluster=cluster, kind="DeviceClass", deleted_at=None
+    ).order_by("name")
+    return {
+        name: tuple(_expressions(body))
+        for name, body in rows.values_list("name", "body")
+    }
+
+
+def _expressions(body: dict[str, Any]) -> Iterable[str]:
+    for selector in (body.get("spec") or {}).get("selectors") or ():
+        if expression := (selector.get("cel") or {}).get("expression"):
+            yield expression
+
+
+def offers_of(cluster: Cluster, wanted: Iterable[str]) -> Offers:
+    """Return what a cluster offers, with capacity keys for the `wanted` classes."""
+    classes = classes_of(cluster)
+    by_class: dict[str, Offer] = {}
+    problem = ""
+    published = published_capacity(cluster)
+    try:
+        engine = engine_for(cluster)
+        for name in sorted(set(wanted) & classes.keys()):
+            by_class[name] = _offer(cluster, engine, name, classes[name], published)
+    except PortalError as error:
+        problem = error.message
+    return Offers(classes, by_class, attribute_names(cluster), problem)
+
+
+def _offer(
+    cluster: Cluster,
+    engine: Engine,
+    name: str,
+    within: tuple[str, ...],
+    published: tuple[PublishedKey, ...],
+) -> Offer:
+    place = f"compose:{cluster.pk}:{cluster.revision}:{name}"
+    if (found := _cached(place)) is not None:
+        return Offer(
+            tuple(CapacityOffer(key, _hints(policies)) for key, policies in found)
+        )
+    kept: dict[str, tuple[dict[str, Any] | None, ...]] = {}
+    for each in published:
+        if _has_key(engine, within, each):
+            kept[each.key] = (*kept.get(each.key, ()), *each.policies)
+    _keep(place, list(kept.items()))
+    return Offer(
+        tuple(CapacityOffer(key, _hints(policies)) for key, policies in kept.items())
+    )
+
+
+def _has_key(engine: Engine, within: tuple[str, ...], each: PublishedKey) -> bool:
+    """Return whether some device of a class, which `within` selects, has this key."""
+    domain, slash, identifier = each.key.rpartition("/")
+    domain = domain if slash else each.driver
+    if not (_IDENTIFIER.match(identifier) and _DOMAIN.match(domain)):
+        return False
+    expression = f'device.driver == "{each.driver}" && "{identifier}" in device.capacity["{domain}"]'
+    answer = engine.evaluate([expression], within=list(within))
+    return answer.devices is not None and answer.devices.match > 0
+
+
+def published_capacity(cluster: Cluster) -> tuple[PublishedKey, ...]:
+    """Return every capacity key that is published, as it is written; one query.
+
+    Requests match keys literally, so they are read from the slices themselves.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_PUBLISHED, [cluster.pk])
+        rows = cursor.fetchall()
+    return tuple(
+        PublishedKey(driver, key, tuple(json.loads(policies)))
+        for driver, key, policies in rows
+    )
+
+
+_PUBLISHED = """
+SELECT body->'spec'->>'driver', capacity.key,
+       jsonb_agg(DISTINCT capacity.value->'requestPolicy')
+FROM inventory_kubeobject,
+     jsonb_array_elements(CASE jsonb_typeof(body->'spec'->'devices')
+         WHEN 'array' THEN body->'spec'->'devices' ELSE '[]' END) AS device,
+     jsonb_each(CASE jsonb_typeof(device->'capacity')
+         WHEN 'object' THEN device->'capacity' ELSE '{}' END) AS capacity
+WHERE cluster_id = %s AND kind = 'ResourceSlice' AND deleted_at IS NULL
+      AND body->'spec'->>'driver' IS NOT NULL
+GROUP BY 1, 2 ORDER BY 1, 2
+"""
+
+
+def attribute_names(cluster: Cluster) -> tuple[str, ...]:
+    """Return the full names of every attribute that a device publishes, sorted."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT DISTINCT jsonb_object_keys(attributes) FROM inventory_device"
+            " WHERE cluster_id = %s ORDER BY 1 LIMIT 500",
+            [cluster.pk],
+        )
+        return tuple(name for (name,) in cursor.fetchall())
+
+
+def _hints(policies: Iterable[dict[str, Any] | None]) -> tuple[str, ...]:
+    """Say what the sharing policies of a key mean for a request, in a few words."""
+    known = [policy for policy in policies if isinstance(policy, dict)]
+    if not known:
+        return (_("not shared by amount: at least this much on one device"),)
+    hints = [_("default %s") % _some(policy.get("default") for policy in known)]
+    ranges = [each for each in (p.get("validRange") for p in known) if each]
+    if ranges:
+        least = _some(each.get("min") for each in ranges)
+        most = _some(each.get("max") for each in ranges)
+        hints.append(_("%(least)s to %(most)s") % {"least": least, "most": most})
+        if any(each.get("step") for each in ranges):
+            hints.append(_("step %s") % _some(each.get("step") for each in ranges))
+    values = [v for policy in known for v in policy.get("validValues") or ()]
+    if values:
+        hints.append(_("one of %s") % ", ".join(dict.fromkeys(map(str, values))))
+    return tuple(hints)
+
+
+def _some(values: Iterable[object]) -> str:
+    """Return up to three different values, and an ellipsis for more."""
+    different = list(dict.fromkeys(str(value) for value in values if value is not None))
+    shown = [*different[:3], "…"] if len(different) > 3 else different
+    return _(" or ").join(shown) or _("none")
+
+
+def _cached(place: str) -> Any:
+    try:
+        return cache.get(place)
+    except (OSError, RuntimeError):
+        return None
+
+
+def _keep(place: str, value: object) -> None:
+    try:
+        cache.set(place, value, _KEPT_SECONDS)
+    except (OSError, RuntimeError):
+        return
+
+
+PRESETS = ("hopper-shares",)
+
+
+def preset(name: str, *, namespace: str, classes: Iterable[str]) -> Draft:
+    """Return the draft of a preset, or an empty form for an unknown name."""
+    known = list(classes)
+    if name == "hopper-shares":
+        return _hopper_shares(namespace)
+    first = "gpu.nvidia.com" if "gpu.nvidia.com" in known else next(iter(known), "")
+    request = RequestDraft("gpus", alternatives=(AlternativeDraft(device_class=first),))
+    return Draft(namespace=namespace, requests=(request,))
+
+
+def _hopper_shares(namespace: str) -> Draft:
+    shares = AlternativeDraft(
+        name="hopper-shares",
+        device_class="gpu.nvidia.com",
+        count="2",
+        selectors=(
+            "device.allowMultipleAllocations &&\n"
+            'device.attributes["gpu.nvidia.com"].architecture == "Hopper" &&\n'
+            'device.capacity["gpu.nvidia.com"].memory.compareTo(quantity("79Gi")) >= 0',
+        ),
+        capacity=(("memory", "16Gi"),),
+    )
+    mig = AlternativeDraft(
+        name="mig-fallback",
+        device_class="mig.nvidia.com",
+        count="2",
+        selectors=('device.attributes["gpu.nvidia.com"].profile == "2g.20gb"',),
+    )
+    return Draft(
+        namespace=namespace,
+        name="llm-inference-gpu-slices",
+        requests=(RequestDraft("gpus", FIRST_AVAILABLE, (shares, mig)),),
+        constraints=(
+            ConstraintDraft(DISTINCT, "gpu.nvidia.com/uuid", ("0/0",)),
+            ConstraintDraft(DISTINCT, "gpu.nvidia.com/parentUUID", ("0/1",)),
+        ),
+    )

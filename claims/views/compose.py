@@ -1,0 +1,229 @@
+"""The composer: one form that becomes a manifest, and its submit."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.vary import vary_on_headers
+from django_htmx.http import HttpResponseClientRedirect
+
+from claims.domain.compose import to_manifest
+from claims.domain.draft import Draft, from_fields
+from claims.domain.edits import edited
+from claims.domain.focus import focus_after
+from claims.domain.pasted import take
+from claims.domain.paths import field_of
+from claims.domain.reading import read
+from claims.forms import FormBuilder
+from claims.services import yaml_text
+from claims.services.composing import classes_of, offers_of, preset
+from claims.services.expressions import judge_draft
+from claims.services.sentences import sentence
+from claims.services.submit import SubmitRefused, submit
+from inventory.gateways.errors import Invalid
+from inventory.models import Cluster
+from portal.accounts.decorators import requires
+from portal.accounts.domain.roles import Permission
+from portal.accounts.queries import namespaces_of
+from portal.core.errors import PortalError
+
+if TYPE_CHECKING:
+    from claims.domain.reading import Reading
+    from portal.core.http import PortalRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Pasted:
+    """What was pasted, and why it was not taken: (line or None, sentence)."""
+
+    text: str = ""
+    problems: tuple[tuple[int | None, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a page says besides the draft: in place, on top, and of what was pasted."""
+
+    by_field: tuple[tuple[str, str], ...] = ()
+    on_top: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    pasted: Pasted = Pasted()
+    show_problems: bool = False
+    focus: str = ""
+
+
+@requires(Permission.COMPOSE)
+@require_http_methods(["GET", "POST"])
+@vary_on_headers("HX-Request")
+def compose(request: PortalRequest, cluster: str) -> HttpResponse:
+    """Show the form, carry out one of its buttons, or submit it."""
+    row = get_object_or_404(Cluster, name=cluster)
+    if request.method == "GET":
+        draft = preset(
+            request.GET.get("preset", ""),
+            namespace=next(iter(namespaces_of(request.user, row.name)), ""),
+            classes=classes_of(row),
+        )
+        return shown(request, row, draft, Said())
+    draft = from_fields(dict(request.POST.lists()))
+    action = request.POST.get("action", "check")
+    if action == "submit":
+        return _submitted(request, row, draft)
+    if action == "take":
+        return _taken(request, row, draft)
+    after = edited(draft, action)
+    said = Said(show_problems=action == "check" and not request.htmx)
+    return shown(request, row, after, replace(said, focus=focus_after(action, after)))
+
+
+@requires(Permission.COMPOSE)
+@require_POST
+def compose_manifest(request: PortalRequest, cluster: str) -> HttpResponse:
+    """Answer with what the form would send at this moment."""
+    row = get_object_or_404(Cluster, name=cluster)
+    draft = from_fields(dict(request.POST.lists()))
+    reading = read_for(request, row, draft)
+    problems = [(f"f-{each.field}", sentence(each)) for each in reading.findings]
+    context = {"manifest": _text_of(reading), "problems": problems}
+    return render(request, "claims/compose_manifest.html", context)
+
+
+def read_for(request: PortalRequest, cluster: Cluster, draft: Draft) -> Reading:
+    """Read a draft with this person's namespaces and this cluster's classes."""
+    return read(
+        draft,
+        namespaces=namespaces_of(request.user, cluster.name),
+        classes=classes_of(cluster),
+    )
+
+
+def shown(
+    request: PortalRequest,
+    cluster: Cluster,
+    draft: Draft,
+    said: Said,
+    *,
+    preview: object = None,
+    status: int = 200,
+) -> HttpResponse:
+    """Return the page, or for htmx the form alone."""
+    part = bool(request.htmx) and not request.htmx.boosted
+    template = "claims/compose_form.html" if part else "claims/compose.html"
+    context = _context(request, cluster, draft, said)
+    return render(request, template, {**context, "preview": preview}, status=status)
+
+
+def _context(
+    request: PortalRequest, cluster: Cluster, draft: Draft, said: Said
+) -> dict[str, Any]:
+    namespaces = namespaces_of(request.user, cluster.name)
+    wanted = [a.device_class for r in draft.requests for a in r.alternatives]
+    offers = offers_of(cluster, wanted)
+    reading = read(draft, namespaces=namespaces, classes=offers.classes)
+    found = [(each.field, sentence(each)) for each in reading.findings]
+    form = FormBuilder(
+        draft,
+        sentences=[*(found if said.show_problems else ()), *said.by_field],
+        verdicts=judge_draft(cluster, draft, offers.classes),
+        offers=offers.by_class,
+    ).build(key=request.POST.get("submission_key", ""), focus=said.focus)
+    return {
+        "nav": "compose",
+        "cluster": cluster,
+        "form": form,
+        "namespaces": namespaces,
+        "no_namespaces": _(
+            "You have no namespace in %(cluster)s, so nothing can be submitted; ask an"
+            " administrator to add your team. Trying out works."
+        )
+        % {"cluster": cluster.name},
+        "classes": list(offers.classes),
+        "attributes": offers.attributes,
+        "manifest": _text_of(reading),
+        "problems": [(f"f-{name}", text) for name, text in found],
+        "shown_problems": [*form.problems, *(("", text) for text in said.on_top)],
+        "said": [*said.notes, *([offers.problem] if offers.problem else [])],
+        "pasted": said.pasted,
+    }
+
+
+def _text_of(reading: Reading) -> str:
+    return yaml_text.dump(to_manifest(reading.claim)) if reading.claim else ""
+
+
+def _taken(request: PortalRequest, cluster: Cluster, draft: Draft) -> HttpResponse:
+    """Fill the form from pasted YAML, or say line by line why not, losing nothing."""
+    text = request.POST.get("yaml", "").replace("\r\n", "\n")
+    try:
+        document = yaml_text.load(text)
+    except yaml_text.UnreadableYaml as error:
+        pasted = Pasted(text, ((error.line, error.message),))
+        return shown(request, cluster, draft, Said(pasted=pasted), status=422)
+    taken = take(document.body)
+    if taken.draft is None:
+        problems = [
+            (document.line_of(each.path), sentence(each)) for each in taken.problems
+        ]
+        problems.sort(key=lambda each: each[0] or 0)
+        pasted = Pasted(text, tuple(problems))
+        return shown(request, cluster, draft, Said(pasted=pasted), status=422)
+    notes = [_("The form now holds what was pasted.")]
+    if taken.left_out:
+        notes.append(
+            _("Left out, since only the server sets them: %(fields)s.")
+            % {"fields": ", ".join(taken.left_out)}
+        )
+    said = Said(notes=tuple(notes), show_problems=True, focus="name")
+    return shown(request, cluster, taken.draft, said)
+
+
+def _submitted(request: PortalRequest, cluster: Cluster, draft: Draft) -> HttpResponse:
+    reading = read_for(request, cluster, draft)
+    if reading.claim is None:
+        return shown(request, cluster, draft, Said(show_problems=True), status=422)
+    try:
+        made = submit(
+            user=request.user,
+            cluster=cluster,
+            manifest=to_manifest(reading.claim),
+            preview=None,
+            submission_key=_key(request),
+            request_id=request.request_id,
+            now=timezone.now(),
+        )
+    except PortalError as error:
+        status = 422 if error.permanent else 503
+        return shown(request, cluster, draft, _refused(error, draft), status=status)
+    address = reverse("claims:request-detail", args=[made.public_id])
+    if request.htmx:
+        return HttpResponseClientRedirect(address)
+    return HttpResponseRedirect(address)
+
+
+def _key(request: PortalRequest) -> uuid.UUID:
+    """Return the form's key; a broken one makes a request of its own."""
+    try:
+        return uuid.UUID(request.POST.get("submission_key", ""))
+    except ValueError:
+        return uuid.uuid4()
+
+
+def _refused(error: PortalError, draft: Draft) -> Said:
+    """Put a refusal beside the fields that it names, and on top what names none."""
+    if isinstance(error, Invalid) and error.causes:
+        pairs = [(field_of(each.field, draft), each.message) for each in error.causes]
+    elif isinstance(error, SubmitRefused) and error.paths:
+        pairs = [(field_of(path, draft), error.message) for path in error.paths]
+    else:
+        pairs = [("", error.message)]
+    by_field = tuple(dict.fromkeys((name, text) for name, text in pairs if name))
+    on_top = tuple(dict.fromkeys(text for name, text in pairs if not name))
+    return Said(by_field=by_field, on_top=on_top)

@@ -1,0 +1,56 @@
+"""What the scheduler would do with the form as it stands, asking for nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from asgiref.sync import sync_to_async
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_POST
+from django.views.decorators.vary import vary_on_headers
+
+from claims.domain.compose import to_manifest
+from claims.domain.draft import from_fields
+from claims.services.previewing import ashow
+from claims.services.sentences import sentence
+from claims.views.compose import Said, read_for, shown
+from inventory.models import Cluster
+from portal.accounts.decorators import requires
+from portal.accounts.domain.roles import Permission
+from portal.core.errors import PortalError
+
+if TYPE_CHECKING:
+    from django.http import HttpResponse
+
+    from claims.domain.reading import Reading
+    from portal.core.http import PortalRequest
+
+
+@requires(Permission.COMPOSE)
+@require_POST
+@vary_on_headers("HX-Request")
+async def compose_preview(request: PortalRequest, cluster: str) -> HttpResponse:
+    """Preview the form: a part for htmx, the whole page without script."""
+    row = await sync_to_async(get_object_or_404)(Cluster, name=cluster)
+    draft = from_fields(dict(request.POST.lists()))
+    reading = await sync_to_async(read_for)(request, row, draft)
+    preview = await _preview(row, reading)
+    if request.htmx:
+        context = {"preview": preview, "cluster": row}
+        return await sync_to_async(render)(
+            request, "claims/compose_preview.html", context
+        )
+    return await sync_to_async(shown)(
+        request, row, draft, Said(show_problems=True), preview=preview
+    )
+
+
+async def _preview(cluster: Cluster, reading: Reading) -> dict[str, Any]:
+    """Return what the preview's template takes: `shown`, or why there is none."""
+    if reading.claim is None:
+        problems = [(f"f-{each.field}", sentence(each)) for each in reading.findings]
+        return {"problems": problems}
+    try:
+        return {"shown": await ashow(cluster, to_manifest(reading.claim))}
+    except PortalError as error:
+        return {"failure": error.message}

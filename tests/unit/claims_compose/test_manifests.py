@@ -1,0 +1,241 @@
+"""Manifests: out as YAML, back in as a draft, and what is refused on the way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from claims.domain.compose import to_manifest
+from claims.domain.pasted import take
+from claims.domain.reading import read
+from claims.domain.spec import (
+    AllocationMode,
+    CELDeviceSelector,
+    Claim,
+    DeviceConstraint,
+    DeviceRequest,
+    DeviceSubRequest,
+    DeviceToleration,
+    ExactDeviceRequest,
+    Kind,
+)
+from claims.services import yaml_text
+from claims.services.yaml_text import UnreadableYaml, dump, load
+
+GUIDES = Path(__file__).parents[2] / "data" / "guides"
+CLASSES = ("gpu.example.com", "mig.example.com")
+
+labels = st.from_regex(r"[a-z]([-a-z0-9]{0,8}[a-z0-9])?", fullmatch=True)
+expressions = st.text(
+    st.characters(exclude_categories=["Cs", "Cc"], include_characters="\n"), min_size=1
+).filter(lambda text: text.strip() and text == text.rstrip())
+quantities = st.sampled_from(["16Gi", "1", "500m", "1e3", "0", "3.5T", "+2"])
+
+
+@st.composite
+def asked(draw):
+    mode = draw(st.sampled_from(AllocationMode))
+    capacity = draw(st.dictionaries(labels, quantities, max_size=2))
+    tolerations = st.builds(
+        DeviceToleration,
+        key=labels,
+        operator=st.just("Exists"),
+        effect=st.sampled_from(["", "NoSchedule", "None"]),
+    )
+    return {
+        "device_class_name": draw(st.sampled_from(CLASSES)),
+        "selectors": tuple(
+            CELDeviceSelector(text) for text in draw(st.lists(expressions, max_size=2))
+        ),
+        "allocation_mode": mode,
+        "count": draw(st.integers(1, 32)) if mode is AllocationMode.EXACT_COUNT else 1,
+        "tolerations": tuple(draw(st.lists(tolerations, max_size=2))),
+        "capacity": tuple(sorted(capacity.items())),
+    }
+
+
+@st.composite
+def claims(draw):
+    requests = []
+    for name in draw(st.lists(labels, min_size=1, max_size=3, unique=True)):
+        if draw(st.booleans()):
+            requests.append(
+                DeviceRequest(name, exactly=ExactDeviceRequest(**draw(asked())))
+            )
+            continue
+        subs = draw(st.lists(labels, min_size=1, max_size=3, unique=True))
+        rows = tuple(DeviceSubRequest(name=sub, **draw(asked())) for sub in subs)
+        requests.append(DeviceRequest(name, first_available=rows))
+    bound = [
+        *(row.name for row in requests),
+        *(f"{row.name}/{sub.name}" for row in requests for sub in row.first_available),
+    ]
+    constraints = tuple(
+        DeviceConstraint(tuple(names), **{kind: "x.example.com/rack"})
+        for names, kind in draw(
+            st.lists(
+                st.tuples(
+                    st.lists(st.sampled_from(bound), unique=True, max_size=3),
+                    st.sampled_from(["match_attribute", "distinct_attribute"]),
+                ),
+                max_size=2,
+            )
+        )
+    )
+    kind, name = draw(st.sampled_from(Kind)), draw(labels)
+    return Claim(kind, draw(labels), name, tuple(requests), constraints)
+
+
+@given(claims())
+def test_what_is_shown_and_pasted_back_is_the_same_claim(claim):
+    text = dump(to_manifest(claim))
+    body = load(text).body
+    assert body == to_manifest(claim)
+    taken = take(body)
+    assert taken.problems == ()
+    reading = read(taken.draft, namespaces=[claim.namespace], classes=CLASSES)
+    assert reading.findings == ()
+    assert reading.claim == claim
+    assert dump(to_manifest(reading.claim)) == text
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_every_text_survives_yaml(text):
+    assert load(dump({"a": text})).body["a"] == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["no", "on", "Yes", "1", "0x1f", "1e3", "12:30", "~", "", "null", "=", "1_000"],
+)
+def test_texts_that_older_readers_take_for_something_else_are_quoted(text):
+    assert dump({"a": text}).startswith('a: "') or dump({"a": text}).startswith("a: '")
+
+
+def test_the_field_guides_template_fills_the_form():
+    taken = take(load((GUIDES / "000-template.yaml").read_text()).body)
+    assert taken.problems == ()
+    assert [row.name for row in taken.draft.requests[0].alternatives] == [
+        "hopper-shared-slices",
+        "mig-fallback-slices",
+    ]
+    assert taken.draft.constraints[0].binds == ("0",)
+
+
+def test_an_older_claim_is_refused_field_by_field_with_lines():
+    document = load((GUIDES / "001-gpu-claim.yaml").read_text())
+    taken = take(document.body)
+    assert taken.draft is None
+    lines = {(document.line_of(each.path), each.code) for each in taken.problems}
+    assert (10, "paste.unknown") in lines
+    assert (9, "paste.request") in lines
+
+
+CLAIM = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: a, namespace: b}
+spec:
+  devices:
+    requests:
+    - name: gpus
+      exactly: {deviceClassName: gpu.example.com}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "code"),
+    [
+        ("kind: ResourceClaim", "kind: Pod", 2, "paste.kind"),
+        ("resource.k8s.io/v1", "resource.k8s.io/v1beta1", 1, "paste.version"),
+        ("namespace: b}", "labels: {x: y}}", 3, "paste.unknown"),
+        ("exactly: {", "exactly: {count: two, ", 8, "paste.not_int"),
+        ("exactly: {", "exactly: {count: true, ", 8, "paste.not_int"),
+        (
+            "exactly: {",
+            "exactly: {count: 2, allocationMode: All, ",
+            8,
+            "paste.count_with_all",
+        ),
+        ("exactly: {", "exactly: {selectors: [{cel: {}}], ", 8, "paste.selector"),
+        ("exactly: {", "exactly: {selectors: {}, ", 8, "paste.not_list"),
+        (
+            "exactly: {",
+            "exactly: {capacity: {requests: {m: [1]}}, ",
+            8,
+            "paste.not_quantity",
+        ),
+        ("exactly: {", "exactly: {adminAccess: 1, ", 8, "paste.not_bool"),
+        ("exactly: {", "firstAvailable: []\n      exactly: {", 7, "paste.request"),
+        ("    requests:", "    config: [{}]\n    requests:", 6, "paste.unknown"),
+        (
+            "    requests:",
+            "    constraints: [{}]\n    requests:",
+            6,
+            "paste.constraint",
+        ),
+        (
+            "    requests:",
+            "    constraints: [{requests: [x], matchAttribute: a.com/b}]\n    requests:",
+            6,
+            "paste.binds",
+        ),
+    ],
+)
+def test_what_the_form_cannot_show_is_refused_by_line(old, new, line, code):
+    document = load(CLAIM.replace(old, new, 1))
+    taken = take(document.body)
+    assert taken.draft is None
+    assert [(document.line_of(p.path), p.code) for p in taken.problems] == [
+        (line, code)
+    ]
+
+
+def test_what_only_the_server_sets_is_left_out_and_named():
+    text = CLAIM.replace("{name: a,", "{uid: u, creationTimestamp: null, name: a,")
+    taken = take(load(text + "status: {reservedFor: []}\n").body)
+    assert taken.draft is not None
+    assert taken.left_out == ("status", "metadata.uid")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("a: [", 1),
+        ("a: 1\na: 2\n", 2),
+        ("a: &x 1\nb: *x\n", 2),
+        ("a: 1\n---\nb: 2\n", 2),
+        ("[" * 100_000, 1),
+        ("- 1\n" * 30_000, 19_999),
+        ("x" * (256 * 1024 + 1), None),
+        ("", None),
+        ("a: 2020-99-99", None),
+        ("a: b\x00c", None),
+        ("- *" + "a" * 99, 1),
+    ],
+)
+def test_hostile_yaml_gets_one_sentence(text, line):
+    with pytest.raises(UnreadableYaml) as caught:
+        load(text)
+    assert caught.value.message
+    assert "\n" not in caught.value.message
+    assert line is None or caught.value.line == line
+
+
+def test_a_bomb_of_aliases_is_refused_before_it_is_built():
+    layers = "\n".join(
+        f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9)
+    )
+    with pytest.raises(UnreadableYaml, match="Aliases") as caught:
+        load(f"a0: &a0 [x]\n{layers}")
+    assert caught.value.line == 2
+
+
+def test_the_limit_counts_bytes():
+    fits = "a: " + "é" * ((yaml_text.MAX_BYTES - 4) // 2)
+    assert load(fits).body["a"]
+    with pytest.raises(UnreadableYaml):
+        load(fits + "éé")
