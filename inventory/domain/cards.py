@@ -162,9 +162,11 @@ def _keys(device: DeviceFacts, known: set[tuple[str, str, str]]) -> list[Key]:
     """Return what identifies the card of a row: its own name first."""
     scope = device.node or f"{device.driver}/{device.pool}"
     keys: list[Key] = [_name_key(device)]
-    for name in ("uuid", "parentUUID"):
-        if value := device.attribute(name):
-            keys.append(("uuid", scope, value.lower()))
+    keys += [
+        ("uuid", scope, value.lower())
+        for name in ("uuid", "parentUUID")
+        if (value := device.attribute(name))
+    ]
     if address := pci_address(device):
         keys.append(("pci", scope, address))
     elif value := device.attribute("parentDeviceID"):

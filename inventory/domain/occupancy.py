@@ -70,6 +70,13 @@ class Occupancy:
         """Free memory slices that no placement can use now."""
         return int(sum(s.size for s in self.segments if s.state == "blocked"))
 
+    def state_of(self, driver: str, pool: str, device: str) -> str:
+        """Return a part's state: possible, blocked, taken or unavailable; "" for none."""
+        for p in self.placements:
+            if (p.part.driver, p.part.pool, p.part.name) == (driver, pool, device):
+                return p.state
+        return ""
+
     @property
     def share_count(self) -> tuple[int, int] | None:
         """(taken, of) where the driver counts shares, else None."""

@@ -22,6 +22,7 @@ class PortalRequest(HttpRequest):
 
 def fragment(template: str, name: str, request: PortalRequest) -> str:
     """Return `template#name` when htmx asks for a part, else the whole template."""
-    if request.htmx and not request.htmx.boosted:
+    htmx = request.htmx
+    if htmx and not htmx.boosted and not htmx.history_restore_request:
         return f"{template}#{name}"
     return template

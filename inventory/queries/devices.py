@@ -1,0 +1,337 @@
+"""The devices of a cluster, and one of them with everything that is known of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import F, Func, Q, TextField, Value
+from django.db.models.functions import Concat
+
+from inventory.domain.gpus import Taint, amount, text_of
+from inventory.domain.holds import Hold
+from inventory.domain.quantity import GIB
+from inventory.models import Allocation, Device, Pool
+from inventory.queries.cards import fleet_of
+from inventory.queries.rows import (
+    CardRow,
+    Holder,
+    PlacementRow,
+    card_row,
+    holder_of,
+    placement_rows,
+)
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
+    from inventory.domain.visibility import Viewer
+    from inventory.models import Cluster
+    from inventory.queries.cards import Fleet
+
+DEVICES_PER_PAGE = 100
+_TYPES = ("string", "int", "bool", "version", "strings", "ints", "bools", "versions")
+DeviceKey = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceFilter:
+    """What a person wants to see of a cluster's devices."""
+
+    text: str = ""
+    driver: str = ""
+    pool: str = ""
+    node: str = ""
+    kind: str = ""
+
+    @property
+    def active(self) -> bool:
+        """Whether it leaves anything out."""
+        return self != DeviceFilter()
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceRow:
+    """A device of the list, as a person may see it."""
+
+    device: Device
+    kind: str
+    product: str
+    state: str  # free | in-use | blocked | unavailable
+    taints: tuple[Taint, ...]
+    holders: tuple[Holder, ...]
+    hidden: int
+
+
+@dataclass(frozen=True, slots=True)
+class DevicePage:
+    """A page of devices, and where the next one begins."""
+
+    rows: list[DeviceRow]
+    following: str | None
+    drivers: list[str]
+    kinds: list[str]
+    count: int
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeRow:
+    """An attribute: its key with its domain, its type and its value as text."""
+
+    key: str
+    type: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityRow:
+    """A capacity, what is left of it, and the policy that rounds requests."""
+
+    key: str
+    value: str
+    gib: str
+    default: str
+    least: str
+    most: str
+    step: str
+    choices: str
+
+
+@dataclass(frozen=True, slots=True)
+class CounterRow:
+    """A counter that the device consumes when it is allocated."""
+
+    counter_set: str
+    counter: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceDetail:
+    """One device with everything that is known of it."""
+
+    device: Device
+    copies: int
+    pool: Pool | None
+    attributes: list[AttributeRow]
+    capacity: list[CapacityRow]
+    counters: list[CounterRow]
+    taints: tuple[Taint, ...]
+    holders: list[Holder]
+    card: CardRow | None
+    placements: list[PlacementRow]
+    state: str
+    revision: int
+
+
+def device_page(
+    cluster: Cluster, viewer: Viewer, wanted: DeviceFilter, after: str
+) -> DevicePage:
+    """Return the page of devices that follows `after`, a row's key, or the first.
+
+    Makes two queries where the cluster is unchanged.
+    """
+    fleet = fleet_of(cluster)
+    rows = _filtered(cluster, wanted).order_by("driver", "pool", "name", "pk")
+    found = list(_after(rows, after)[: DEVICES_PER_PAGE + 1])
+    shown = found[:DEVICES_PER_PAGE]
+    holds = _holds(cluster, shown)
+    more = len(found) > DEVICES_PER_PAGE
+    return DevicePage(
+        rows=[_row(device, fleet, holds, viewer) for device in shown],
+        following=_cursor(shown[-1]) if more else None,
+        drivers=sorted({driver for driver, _kind in fleet.kinds}),
+        kinds=sorted({kind for _driver, kind in fleet.kinds if kind}),
+        count=sum(len(names) for names in fleet.published.values()),
+        revision=fleet.revision,
+    )
+
+
+def device_detail(
+    cluster: Cluster, viewer: Viewer, key: DeviceKey
+) -> DeviceDetail | None:
+    """Return a device by driver, pool and name, or None; three queries.
+
+    A device that no slice publishes now, but that a claim still holds, is none.
+    """
+    driver, pool, name = key
+    rows = list(
+        Device.objects.filter(cluster=cluster, driver=driver, pool=pool, name=name)
+    )
+    if not rows:
+        return None
+    fleet = fleet_of(cluster)
+    device, occupancy = rows[0], fleet.by_device.get(key)
+    holds = _holds(cluster, [device]).get(key, [])
+    return DeviceDetail(
+        device=device,
+        copies=len(rows),
+        pool=Pool.objects.filter(cluster=cluster, driver=driver, name=pool).first(),
+        attributes=[attribute_row(*item) for item in sorted(device.attributes.items())],
+        capacity=[capacity_row(*item) for item in sorted(device.capacity.items())],
+        counters=list(_counters(device)),
+        taints=_taints(device, fleet),
+        holders=[holder_of(hold, viewer) for hold in holds],
+        card=card_row(occupancy, viewer) if occupancy else None,
+        placements=placement_rows(occupancy, viewer) if occupancy else [],
+        state=_state(device, fleet, holds),
+        revision=fleet.revision,
+    )
+
+
+def _filtered(cluster: Cluster, wanted: DeviceFilter) -> QuerySet[Device]:
+    rows = Device.objects.filter(cluster=cluster)
+    exact = {"driver": wanted.driver, "pool": wanted.pool, "node_name": wanted.node}
+    rows = rows.filter(**{name: value for name, value in exact.items() if value})
+    if wanted.kind:
+        own = Func(
+            F("attributes"),
+            Concat(F("driver"), Value("/type")),
+            template="(%(expressions)s ->> 'string')",
+            arg_joiner=" -> ",
+            output_field=TextField(),
+        )
+        rows = rows.alias(own_type=own).filter(own_type=wanted.kind)
+    if wanted.text:
+        rows = rows.filter(
+            Q(name__icontains=wanted.text)
+            | Q(pool__icontains=wanted.text)
+            | Q(node_name__icontains=wanted.text)
+        )
+    return rows
+
+
+def _cursor(device: Device) -> str:
+    return f"{device.driver}|{device.pool}|{device.name}|{device.pk}"
+
+
+def _after(rows: QuerySet[Device], cursor: str) -> QuerySet[Device]:
+    """Return the rows behind a cursor; a cursor of another shape is the beginning."""
+    parts = cursor.split("|")
+    if len(parts) != 4 or not parts[3].isascii() or not parts[3].isdigit():
+        return rows
+    driver, pool, name, pk = parts
+    return rows.filter(
+        Q(driver__gt=driver)
+        | Q(driver=driver, pool__gt=pool)
+        | Q(driver=driver, pool=pool, name__gt=name)
+        | Q(driver=driver, pool=pool, name=name, pk__gt=int(pk[:18]))
+    )
+
+
+def _holds(cluster: Cluster, devices: list[Device]) -> dict[DeviceKey, list[Hold]]:
+    """Return what is held of some devices; one query."""
+    rows = Allocation.objects.filter(
+        cluster=cluster,
+        pool__in={device.pool for device in devices},
+        device__in={device.name for device in devices},
+    ).order_by("claim_namespace", "claim_name", "pk")
+    found: dict[DeviceKey, list[Hold]] = {}
+    for row in rows:
+        key = row.driver, row.pool, row.device
+        consumed = tuple((str(k), str(v)) for k, v in row.consumed_capacity.items())
+        found.setdefault(key, []).append(
+            Hold(
+                row.claim_namespace,
+                row.claim_name,
+                row.device_request,
+                *key,
+                row.share_id,
+                consumed,
+                row.admin_access,
+            )
+        )
+    return found
+
+
+def _row(
+    device: Device, fleet: Fleet, holds: dict[DeviceKey, list[Hold]], viewer: Viewer
+) -> DeviceRow:
+    held = holds.get((device.driver, device.pool, device.name), [])
+    holders = [holder_of(hold, viewer) for hold in held]
+    own = {
+        key.partition("/")[2]: value
+        for key, value in device.attributes.items()
+        if key.startswith(device.driver + "/")
+    }
+    return DeviceRow(
+        device=device,
+        kind=text_of(own.get("type")),
+        product=text_of(own.get("productName")) or text_of(own.get("model")),
+        state=_state(device, fleet, held),
+        taints=_taints(device, fleet),
+        holders=tuple(holder for holder in holders if holder.named),
+        hidden=sum(not holder.named for holder in holders),
+    )
+
+
+def _state(device: Device, fleet: Fleet, holds: list[Hold]) -> str:
+    key = device.driver, device.pool, device.name
+    occupancy = fleet.by_device.get(key)
+    if occupancy:
+        state = occupancy.state_of(*key)
+        return {"possible": "free", "taken": "in-use"}.get(state, state)
+    if any(not hold.admin for hold in holds):
+        return "in-use"
+    return "free" if fleet.is_free(*key) else "unavailable"
+
+
+def _taints(device: Device, fleet: Fleet) -> tuple[Taint, ...]:
+    key = device.driver, device.pool, device.name
+    own = [
+        Taint(str(t.get("key", "")), str(t.get("value") or ""), str(t.get("effect")))
+        for t in device.taints
+    ]
+    return (*own, *(rule.taint for rule in fleet.rules if rule.selects(*key)))
+
+
+def attribute_row(key: str, entry: Any) -> AttributeRow:
+    """Return an attribute with the type that its driver says, or that JSON says."""
+    if isinstance(entry, dict) and len(entry) == 1 and next(iter(entry)) in _TYPES:
+        kind, value = next(iter(entry.items()))
+        return AttributeRow(key, kind, _text(value))
+    return AttributeRow(key, "", _text(entry))
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return ", ".join(map(_text, value)) if isinstance(value, list) else str(value)
+
+
+def capacity_row(key: str, entry: Any) -> CapacityRow:
+    """Return a capacity; memory and other byte counts in GiB, too."""
+    entry = entry if isinstance(entry, dict) else {"value": entry}
+    policy = entry.get("requestPolicy")
+    policy = policy if isinstance(policy, dict) else {}
+    span = policy.get("validRange")
+    span = span if isinstance(span, dict) else {}
+    value = str(entry.get("value", ""))
+    return CapacityRow(
+        key=key,
+        value=value,
+        gib=_gib(value),
+        default=str(policy.get("default", "")),
+        least=str(span.get("min", "")),
+        most=str(span.get("max", "")),
+        step=str(span.get("step", "")),
+        choices=", ".join(map(str, policy.get("validValues") or [])),
+    )
+
+
+def _gib(quantity: str) -> str:
+    number = amount(quantity)
+    if number is None or number < 2**26 or not quantity.endswith("i"):
+        return ""
+    return f"{float(number) / GIB:,.1f} GiB"
+
+
+def _counters(device: Device) -> list[CounterRow]:
+    rows = []
+    for use in device.consumes_counters:
+        counters = use.get("counters")
+        for name, entry in sorted((counters or {}).items()):
+            value = entry.get("value") if isinstance(entry, dict) else entry
+            rows.append(CounterRow(str(use.get("counterSet", "")), name, str(value)))
+    return rows

@@ -1,0 +1,233 @@
+"""The GPUs page and the overview: cards by node, filtered, a page at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from inventory.domain.quantity import GIB
+from inventory.models import KubeObject
+from inventory.queries.cards import Fleet, PoolFacts, fleet_of
+from inventory.queries.rows import CardRow, Holder, card_row, holder_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from inventory.domain.occupancy import Occupancy
+    from inventory.domain.totals import Totals
+    from inventory.domain.visibility import Viewer
+    from inventory.models import Cluster
+
+CARDS_PER_PAGE = 40
+
+
+@dataclass(frozen=True, slots=True)
+class GpuFilter:
+    """What a person wants to see of a cluster's cards; the default is everything."""
+
+    text: str = ""
+    product: str = ""
+    free_gib: float = 0
+    tainted: bool = False
+    mine: bool = False
+
+    @property
+    def active(self) -> bool:
+        """Whether it leaves anything out."""
+        return self != GpuFilter()
+
+
+@dataclass(frozen=True, slots=True)
+class NodeState:
+    """A Node, as far as its cards need it."""
+
+    ready: bool
+    cordoned: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NodeGroup:
+    """The cards of a node, or of a pool that several nodes can reach."""
+
+    name: str
+    attached: bool  # to one node
+    state: NodeState | None
+    cards: list[CardRow]
+    pools: list[PoolFacts]
+
+
+@dataclass(frozen=True, slots=True)
+class GpuPage:
+    """One page of cards, whole nodes at a time."""
+
+    groups: list[NodeGroup]
+    totals: Totals
+    products: list[str]
+    matched_cards: int
+    matched_nodes: int
+    first_node: int
+    previous: str | None
+    following: str | None
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unpublished:
+    """A device that a claim holds and that no slice publishes now."""
+
+    driver: str
+    pool: str
+    device: str
+    holder: Holder
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """A cluster's cards in sums, and what needs attention."""
+
+    totals: Totals
+    products: list[tuple[str, Totals]]
+    troubled: list[PoolFacts]
+    unpublished: list[Unpublished]
+    pools: int
+    complete: bool
+    revision: int
+
+
+def overview(cluster: Cluster, viewer: Viewer) -> Overview:
+    """Return the sums of a cluster; no query where it is unchanged."""
+    fleet = fleet_of(cluster)
+    return Overview(
+        totals=fleet.totals,
+        products=list(fleet.products.items()),
+        troubled=[
+            p for _key, p in sorted(fleet.pools.items()) if p.verdict != "complete"
+        ],
+        unpublished=[
+            Unpublished(h.driver, h.pool, h.device, holder_of(h, viewer))
+            for h in fleet.unpublished
+        ],
+        pools=len(fleet.pools),
+        complete=fleet.complete,
+        revision=fleet.revision,
+    )
+
+
+def gpu_page(
+    cluster: Cluster, viewer: Viewer, wanted: GpuFilter, start: str
+) -> GpuPage:
+    """Return the page of cards that begins at the node `start`, or at the first.
+
+    Makes one query where the cluster is unchanged, seven where it changed.
+    """
+    fleet = fleet_of(cluster)
+    groups = _matching(fleet, viewer, wanted)
+    names = list(groups)
+    starts = _page_starts(groups)
+    page = max(
+        (n for n, at in enumerate(starts) if names and names[at] <= start), default=0
+    )
+    begin = starts[page] if starts else 0
+    end = starts[page + 1] if page + 1 < len(starts) else len(names)
+    shown = {name: groups[name] for name in names[begin:end]}
+    return GpuPage(
+        groups=_groups(cluster, fleet, viewer, shown),
+        totals=fleet.totals,
+        products=[name for name in fleet.products if name],
+        matched_cards=sum(len(cards) for cards in groups.values()),
+        matched_nodes=len(names),
+        first_node=begin + 1,
+        previous=names[starts[page - 1]] if page else None,
+        following=names[end] if end < len(names) else None,
+        revision=fleet.revision,
+    )
+
+
+def _matching(
+    fleet: Fleet, viewer: Viewer, wanted: GpuFilter
+) -> dict[str, list[Occupancy]]:
+    groups: dict[str, list[Occupancy]] = {}
+    for occupancy in fleet.occupancies:
+        if _matches(occupancy, viewer, wanted):
+            card = occupancy.card
+            name = card.node or f"{card.driver}/{card.pool}"
+            groups.setdefault(name, []).append(occupancy)
+    return dict(sorted(groups.items()))
+
+
+def _matches(occupancy: Occupancy, viewer: Viewer, wanted: GpuFilter) -> bool:
+    card = occupancy.card
+    return (
+        (not wanted.product or card.product == wanted.product)
+        and (not wanted.tainted or bool(card.taints))
+        and (not wanted.free_gib or (occupancy.largest or 0) >= wanted.free_gib * GIB)
+        and (not wanted.mine or any(viewer.owns(h.namespace) for h in occupancy.holds))
+        and (not wanted.text or wanted.text.lower() in _haystack(occupancy, viewer))
+    )
+
+
+def _haystack(occupancy: Occupancy, viewer: Viewer) -> str:
+    """Return what the text filter looks in; never a name that may not be seen."""
+    card = occupancy.card
+    claims = [
+        f"{hold.namespace}/{hold.claim}"
+        for hold in occupancy.holds
+        if viewer.sees(hold.namespace)
+    ]
+    words = [card.node, card.pool, card.driver, card.name, card.product, *claims]
+    return "\n".join(words).lower()
+
+
+def _page_starts(groups: dict[str, list[Occupancy]]) -> list[int]:
+    """Return the indices of the nodes at which pages begin."""
+    starts: list[int] = []
+    room = 0
+    for index, cards in enumerate(groups.values()):
+        if not starts or len(cards) > room:
+            starts.append(index)
+            room = CARDS_PER_PAGE
+        room -= len(cards)
+    return starts
+
+
+def _groups(
+    cluster: Cluster, fleet: Fleet, viewer: Viewer, shown: dict[str, list[Occupancy]]
+) -> list[NodeGroup]:
+    nodes = _nodes(cluster, list(shown))
+    return [
+        NodeGroup(
+            name=name,
+            attached=bool(cards[0].card.node),
+            state=nodes.get(name),
+            cards=[card_row(occupancy, viewer) for occupancy in cards],
+            pools=list(_troubled(fleet, cards)),
+        )
+        for name, cards in shown.items()
+    ]
+
+
+def _troubled(fleet: Fleet, cards: list[Occupancy]) -> Iterator[PoolFacts]:
+    keys = sorted({key for occupancy in cards for key in occupancy.card.pools})
+    for key in keys:
+        pool = fleet.pools.get(key)
+        if pool and pool.verdict != "complete":
+            yield pool
+
+
+def _nodes(cluster: Cluster, names: list[str]) -> dict[str, NodeState]:
+    """Return the Nodes among some names; one query."""
+    rows = KubeObject.objects.filter(
+        cluster=cluster, kind="Node", namespace="", name__in=names, deleted_at=None
+    ).values_list("name", "body__spec__unschedulable", "body__status__conditions")
+    return {
+        name: NodeState(_ready(conditions), unschedulable is True)
+        for name, unschedulable, conditions in rows
+    }
+
+
+def _ready(conditions: object) -> bool:
+    """Return whether a Node is ready; one without conditions is taken to be."""
+    for condition in conditions if isinstance(conditions, list) else []:
+        if isinstance(condition, dict) and condition.get("type") == "Ready":
+            return condition.get("status") == "True"
+    return True

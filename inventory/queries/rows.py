@@ -1,0 +1,226 @@
+"""A card as one person may see it: the names of others are left out here, once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from inventory.domain.quantity import GIB
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from fractions import Fraction
+
+    from inventory.domain.gpus import Taint
+    from inventory.domain.holds import Hold, Reason, Segment
+    from inventory.domain.occupancy import Occupancy
+    from inventory.domain.visibility import Viewer
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who holds a part; `claim` and `namespace` are "" where they may not be named."""
+
+    namespace: str
+    claim: str
+    device: str
+    request: str
+    mine: bool
+    admin: bool
+    # Bytes that a share consumes, None where the whole device is held.
+    memory: int | None
+
+    @property
+    def named(self) -> bool:
+        """Whether this person may see who it is."""
+        return bool(self.claim)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A rectangle of a card's bar; positions in percent of its length."""
+
+    x: str
+    width: str
+    middle: str
+    # mine | other | free | blocked | down | unknown
+    mark: str
+    label: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementRow:
+    """One way to use a card, and who has it."""
+
+    device: str
+    driver: str
+    pool: str
+    profile: str
+    role: str
+    memory: int | None
+    cells: str
+    state: str
+    holders: tuple[Holder, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CardRow:
+    """A card for a page. Everything in it may be shown to the person it is made for."""
+
+    name: str
+    driver: str
+    pool: str
+    device: str
+    product: str
+    kind: str
+    total: int | None
+    at_least: bool
+    allocated: int | None
+    metered: bool
+    available: int | None
+    largest: int | None
+    in_use: bool
+    usable: bool
+    cell_count: int
+    cells_taken: int
+    blocked_cells: int
+    shares: tuple[int, int] | None
+    double_advertised: bool
+    largest_profile: str
+    reasons: tuple[Reason, ...]
+    notes: tuple[Taint, ...]
+    pieces: tuple[Piece, ...]
+    holders: tuple[Holder, ...]
+    hidden: int
+
+
+def holder_of(hold: Hold, viewer: Viewer) -> Holder:
+    """Return a hold as a person may see it."""
+    seen = viewer.sees(hold.namespace)
+    return Holder(
+        namespace=hold.namespace if seen else "",
+        claim=hold.claim if seen else "",
+        device=hold.device,
+        request=hold.request if seen else "",
+        mine=viewer.owns(hold.namespace),
+        admin=hold.admin,
+        memory=hold.memory if hold.consumed else None,
+    )
+
+
+def card_row(occupancy: Occupancy, viewer: Viewer) -> CardRow:
+    """Return a card as a person may see it."""
+    card = occupancy.card
+    holders = _distinct(holder_of(hold, viewer) for hold in occupancy.holds)
+    return CardRow(
+        name=card.name,
+        driver=card.driver,
+        pool=card.pool,
+        device=_home(occupancy),
+        product=card.product,
+        kind=card.kind,
+        total=card.total,
+        at_least=card.at_least,
+        allocated=occupancy.allocated,
+        metered=occupancy.metered,
+        available=occupancy.available,
+        largest=occupancy.largest,
+        in_use=occupancy.in_use,
+        usable=occupancy.usable,
+        cell_count=card.cell_count,
+        cells_taken=occupancy.cells_taken,
+        blocked_cells=occupancy.blocked_cells,
+        shares=occupancy.share_count,
+        double_advertised=card.double_advertised,
+        largest_profile=_largest_profile(occupancy),
+        reasons=occupancy.reasons,
+        notes=tuple(taint for taint in card.taints if not taint.blocks),
+        pieces=tuple(_piece(s, occupancy, viewer) for s in occupancy.segments),
+        holders=tuple(holder for holder in holders if holder.named),
+        hidden=sum(not holder.named for holder in holders),
+    )
+
+
+def placement_rows(occupancy: Occupancy, viewer: Viewer) -> list[PlacementRow]:
+    """Return every way to use a card, as a person may see it."""
+    return [
+        PlacementRow(
+            device=p.part.name,
+            driver=p.part.driver,
+            pool=p.part.pool,
+            profile=p.part.profile,
+            role=p.part.role,
+            memory=p.part.memory,
+            cells=_span(p.part.cells),
+            state=p.state,
+            holders=tuple(holder_of(hold, viewer) for hold in p.holds),
+        )
+        for p in occupancy.placements
+    ]
+
+
+def _span(cells: tuple[int, ...]) -> str:
+    if not cells:
+        return ""
+    return f"{cells[0]}–{cells[-1]}" if len(cells) > 1 else str(cells[0])
+
+
+def _home(occupancy: Occupancy) -> str:
+    """Return the device that a card's page is about, "" where none is published."""
+    parts = occupancy.card.parts
+    whole = [part.name for part in parts if part.role == "whole"]
+    return whole[0] if whole else next((part.name for part in parts), "")
+
+
+def _distinct(holders: Iterable[Holder]) -> list[Holder]:
+    """Name a claim once a card; holders that are not named stay one each."""
+    found: dict[tuple[object, ...], Holder] = {}
+    for n, holder in enumerate(holders):
+        key = (holder.namespace, holder.claim, holder.admin) if holder.named else (n,)
+        found.setdefault(key, holder)
+    return list(found.values())
+
+
+def _largest_profile(occupancy: Occupancy) -> str:
+    possible = [
+        p.part
+        for p in occupancy.placements
+        if p.state == "possible" and p.part.memory == occupancy.largest
+    ]
+    plain = [part for part in possible if "+" not in part.profile] or possible
+    return next((part.profile for part in plain if part.role == "partition"), "")
+
+
+def _piece(segment: Segment, occupancy: Occupancy, viewer: Viewer) -> Piece:
+    start = 100 * segment.start / occupancy.units
+    size = 100 * segment.size / occupancy.units
+    holders = [holder_of(hold, viewer) for hold in segment.holds]
+    return Piece(
+        x=_percent(start),
+        width=_percent(size),
+        middle=_percent(start + size / 2),
+        mark=_mark(segment, holders),
+        label=_label(segment, occupancy, size),
+        title=", ".join(f"{h.namespace}/{h.claim}" for h in holders if h.named),
+    )
+
+
+def _percent(value: Fraction) -> str:
+    return f"{float(value):.2f}%"
+
+
+def _mark(segment: Segment, holders: list[Holder]) -> str:
+    if segment.state == "taken":
+        return "mine" if any(holder.mine for holder in holders) else "other"
+    return "down" if segment.state == "unavailable" else segment.state
+
+
+def _label(segment: Segment, occupancy: Occupancy, percent: Fraction) -> str:
+    """Return a piece's text where there is room for it."""
+    if segment.label:
+        return segment.label.partition(".")[0] if percent < 20 else segment.label
+    shared = segment.holds and occupancy.units > 1
+    if shared and segment.state == "taken" and percent >= 8:
+        return f"{float(segment.size) / GIB:.0f}"
+    return ""

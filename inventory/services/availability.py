@@ -1,0 +1,70 @@
+"""How much of each DeviceClass there is: what its selectors match, and what is free."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import structlog
+
+from inventory.gateways.engine_process import EngineUnavailable
+from inventory.gateways.engine_wire import EngineDeadline, EngineRefused
+from inventory.services.engines import engine_for
+
+if TYPE_CHECKING:
+    from inventory.domain.engine import Evaluated
+    from inventory.gateways.engine import Engine
+    from inventory.models import Cluster
+    from inventory.queries.cards import Fleet
+    from inventory.queries.classes import ClassRow
+
+logger = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ClassUse:
+    """What a class matches now; counts are None where the engine could not say."""
+
+    row: ClassRow
+    match: int | None = None
+    free: int | None = None
+    failing: int = 0
+    # One sentence: why there is no count, or what its selectors stumble over.
+    problem: str = ""
+
+
+def class_uses(cluster: Cluster, fleet: Fleet, rows: list[ClassRow]) -> list[ClassUse]:
+    """Return each class with what it matches; asks the engine once a class.
+
+    Where the engine cannot answer, the rest is not asked, and all say why.
+    """
+    engine = engine_for(cluster)
+    uses: list[ClassUse] = []
+    for row in rows:
+        try:
+            uses.append(_use(engine, fleet, row))
+        except EngineRefused as error:
+            uses.append(ClassUse(row, problem=error.message))
+        except (EngineUnavailable, EngineDeadline) as error:
+            logger.warning("classes not counted", cluster=cluster.name, code=error.code)
+            left = rows[len(uses) :]
+            return [*uses, *(ClassUse(each, problem=error.message) for each in left)]
+    return uses
+
+
+def _use(engine: Engine, fleet: Fleet, row: ClassRow) -> ClassUse:
+    expressions = row.facts.selectors or ("true",)
+    answer = engine.evaluate(expressions, listing=True)
+    problem = _problem(answer)
+    if answer.devices is None:
+        return ClassUse(row, problem=problem)
+    keys = [match.split("/") for match in answer.matches]
+    free = sum(fleet.is_free(k[0], "/".join(k[1:-1]), k[-1]) for k in keys)
+    return ClassUse(row, answer.devices.match, free, answer.devices.error, problem)
+
+
+def _problem(answer: Evaluated) -> str:
+    for verdict in answer.compile:
+        if not verdict.ok:
+            return verdict.error or ""
+    return answer.errors[0].message if answer.errors else ""

@@ -1,0 +1,185 @@
+"""Words for what the inventory knows in codes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from django import template
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from portal.core.templatetags.portal_ui import gib
+
+if TYPE_CHECKING:
+    from inventory.domain.gpus import Taint
+    from inventory.domain.holds import Reason
+    from inventory.queries.rows import CardRow, Piece
+
+register = template.Library()
+
+
+@register.filter
+def at_least(size: str, unsure: bool | None) -> str:  # noqa: FBT001  template filter
+    """Return a size as a lower bound ("≥ 80 GiB") where it is one."""
+    return f"≥ {size}" if unsure else size
+
+
+@register.filter
+def gib_number(size_bytes: int | None) -> str:
+    """Return bytes as "29.6", the number of GiB alone."""
+    return gib(size_bytes).removesuffix(" GiB")
+
+
+@register.filter
+def pool_problem(problem: str) -> str:
+    """Return one sentence for a pool's `code: detail`, "" where nothing is wrong."""
+    code, _colon, detail = problem.partition(": ")
+    return problem_sentence(code, detail) if code else ""
+
+
+def problem_sentence(code: str, detail: str) -> str:
+    """Return what is wrong with a pool and what it means."""
+    seen, _slash, expected = detail.partition("/")
+    sentences = {
+        "pool.incomplete": _(
+            "%(seen)s of %(expected)s slices are published; until the rest arrive,"
+            " there may be more devices, and these cannot be relied on."
+        )
+        % {"seen": seen, "expected": expected},
+        "pool.duplicate_device": _(
+            "The device %(name)s is published twice; nothing of this pool is"
+            " allocated until its driver publishes it once."
+        )
+        % {"name": detail},
+        "pool.inconsistent_count": _(
+            "Its slices disagree about how many there are (%(counts)s); its driver"
+            " must publish them again."
+        )
+        % {"counts": detail},
+        "pool.combined_slice": _(
+            "The slice %(name)s holds counters and devices at once, which Kubernetes"
+            " 1.35 and later do not allocate; update its driver."
+        )
+        % {"name": detail},
+        "pool.invalid_counterset": _(
+            "A device uses the counter set %(name)s, which no slice publishes;"
+            " update its driver."
+        )
+        % {"name": detail},
+    }
+    return sentences.get(code) or _(
+        "Its driver publishes it in a way that cannot be used."
+    )
+
+
+@register.filter
+def reason_words(reason: Reason) -> str:
+    """Return why a card cannot be had, short."""
+    if reason.taint:
+        return taint_words(reason.taint)
+    if reason.code == "pool.incomplete":
+        return _("pool incomplete (%(slices)s slices)") % {"slices": reason.detail}
+    return _("pool invalid")
+
+
+@register.filter
+def taint_words(taint: Taint) -> str:
+    """Return a taint as `key=value:effect`, with the rule that adds it."""
+    text = f"{taint.key}={taint.value}" if taint.value else taint.key
+    text = f"{text}:{taint.effect}"
+    return (
+        _("%(taint)s by rule %(rule)s") % {"taint": text, "rule": taint.rule}
+        if (taint.rule)
+        else text
+    )
+
+
+@register.filter
+def card_kind(kind: str) -> str:
+    """Return how a card is cut up, in words."""
+    return {
+        "whole": _("whole card"),
+        "dynamic": _("partitions on demand"),
+        "static": _("fixed partitions"),
+        "shares": _("shares"),
+    }[kind]
+
+
+@register.filter
+def role_words(role: str) -> str:
+    """Return what a face of a card is."""
+    return {
+        "whole": _("whole card"),
+        "partition": _("partition"),
+        "passthrough": _("passthrough (VFIO)"),
+    }[role]
+
+
+@register.filter
+def placement_words(state: str) -> str:
+    """Return whether a placement can be had."""
+    return {
+        "possible": _("can be had"),
+        "blocked": _("blocked by what is in use"),
+        "taken": _("in use"),
+        "unavailable": _("unavailable"),
+    }[state]
+
+
+@register.filter
+def kind_state(state: str) -> str:
+    """Return why a kind is not seen."""
+    return {
+        "forbidden": _("the portal's account may not list it"),
+        "not-served": _("the cluster does not serve it"),
+        "": _("not read yet"),
+    }.get(state, state)
+
+
+@register.filter
+def piece_text(piece: Piece) -> str:
+    """Return the text on a piece of a bar: what fits there, where it is free."""
+    if piece.mark == "free" and piece.label:
+        return _("%(profile)s fits") % {"profile": piece.label}
+    return piece.label
+
+
+@register.filter
+def bar_words(row: CardRow) -> str:
+    """Return a bar in one sentence, for who does not see it."""
+    sizes: Counter[str] = Counter()
+    for piece in row.pieces:
+        share = float(piece.width.rstrip("%")) / 100
+        sizes[piece.mark] += round(share * row.cell_count) if row.cell_count else 1
+    if row.cell_count:
+        head = _("%(count)d memory slices") % {"count": row.cell_count}
+        return f"{head}: {', '.join(_slices(sizes))}"
+    return ", ".join(_marks(sizes))
+
+
+def _slices(sizes: Counter[str]) -> list[str]:
+    words = {
+        "mine": _("yours"),
+        "other": _("in use"),
+        "free": _("free"),
+        "blocked": _("free, no placement"),
+        "down": _("unavailable"),
+    }
+    return [f"{sizes[mark]} {word}" for mark, word in words.items() if sizes[mark]]
+
+
+def _marks(sizes: Counter[str]) -> list[str]:
+    held = sizes["mine"] + sizes["other"]
+    words = []
+    if held:
+        words.append(ngettext("%d part in use", "%d parts in use", held) % held)
+    if sizes["mine"]:
+        words.append(_("%d of them yours") % sizes["mine"])
+    if sizes["free"]:
+        words.append(_("the rest free") if held else _("all free"))
+    if sizes["blocked"]:
+        words.append(_("the rest blocked"))
+    if sizes["down"]:
+        words.append(_("the rest unavailable") if held else _("unavailable"))
+    return words

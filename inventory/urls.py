@@ -1,0 +1,23 @@
+"""Addresses of the inventory."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from inventory.views import catalogue, devices, fleet
+
+app_name = "inventory"
+urlpatterns = [
+    path("", fleet.home, name="home"),
+    path("c/<str:cluster>/", fleet.overview, name="overview"),
+    path("c/<str:cluster>/gpus/", fleet.gpu_list, name="gpu-list"),
+    path("c/<str:cluster>/devices/", devices.device_list, name="device-list"),
+    path(
+        "c/<str:cluster>/devices/<str:driver>/<path:pool>/<str:name>/",
+        devices.device_detail,
+        name="device-detail",
+    ),
+    path("c/<str:cluster>/pools/", catalogue.pool_list, name="pool-list"),
+    path("c/<str:cluster>/classes/", catalogue.class_list, name="class-list"),
+    path("clusters/", catalogue.cluster_list, name="cluster-list"),
+]

@@ -1,0 +1,51 @@
+"""Pools, classes and clusters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from inventory.queries.cards import fleet_of
+from inventory.queries.classes import class_rows
+from inventory.queries.clusters import cluster_rows
+from inventory.queries.pools import pool_page
+from inventory.services.availability import class_uses
+from inventory.views.base import answer, cluster_named, page
+from inventory.views.filters import page_number
+
+if TYPE_CHECKING:
+    from django.http import HttpResponse
+
+    from portal.core.http import PortalRequest
+
+
+@page
+def pool_list(request: PortalRequest, cluster: str) -> HttpResponse:
+    """Show the pools, those that need attention first."""
+    found = cluster_named(cluster)
+    text = request.GET.get("q", "").strip()[:200]
+    context = {
+        "cluster": found,
+        "nav": "pools",
+        "text": text,
+        "page": pool_page(found, text=text, number=page_number(request.GET)),
+    }
+    return answer(request, "pool_list.html", "pool-table", context)
+
+
+@page
+def class_list(request: PortalRequest, cluster: str) -> HttpResponse:
+    """Show the DeviceClasses with what each matches now."""
+    found = cluster_named(cluster)
+    context = {
+        "cluster": found,
+        "nav": "classes",
+        "uses": class_uses(found, fleet_of(found), class_rows(found)),
+    }
+    return answer(request, "class_list.html", "class-table", context)
+
+
+@page
+def cluster_list(request: PortalRequest) -> HttpResponse:
+    """Show every cluster, how fresh its picture is, and what of it is not seen."""
+    context = {"nav": "clusters", "rows": cluster_rows()}
+    return answer(request, "cluster_list.html", "cluster-table", context)

@@ -1,0 +1,67 @@
+"""The overview and the GPUs page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.shortcuts import redirect
+
+from inventory.queries import fleet
+from inventory.queries.clusters import (
+    cluster_row,
+    find_cluster,
+    first_cluster_name,
+    viewer_of,
+)
+from inventory.views.base import answer, cluster_named, page, without
+from inventory.views.filters import gpu_filter
+
+if TYPE_CHECKING:
+    from django.http import HttpResponse
+
+    from portal.core.http import PortalRequest
+
+
+@page
+def home(request: PortalRequest) -> HttpResponse:
+    """Lead to the first cluster's overview, or say how to add one."""
+    name = request.session.get("cluster") or ""
+    found = find_cluster(name) if name else None
+    chosen = found.name if found else first_cluster_name()
+    if chosen is None:
+        return redirect("inventory:cluster-list")
+    return redirect("inventory:overview", chosen)
+
+
+@page
+def overview(request: PortalRequest, cluster: str) -> HttpResponse:
+    """Show the cluster's sums and what needs attention."""
+    found = cluster_named(cluster)
+    context = {
+        "cluster": found,
+        "nav": "overview",
+        "page": fleet.overview(found, viewer_of(request.user, cluster)),
+        "unseen": cluster_row(found).unseen,
+    }
+    return answer(request, "overview.html", "overview-live", context)
+
+
+@page
+def gpu_list(request: PortalRequest, cluster: str) -> HttpResponse:
+    """Show every card, by node, with what is taken and what fits."""
+    found = cluster_named(cluster)
+    wanted, problem = gpu_filter(request.GET)
+    shown = fleet.gpu_page(
+        found, viewer_of(request.user, cluster), wanted, request.GET.get("from", "")
+    )
+    context = {
+        "cluster": found,
+        "nav": "gpus",
+        "wanted": wanted,
+        "problem": problem,
+        "page": shown,
+        "as_table": request.GET.get("view") == "table",
+        "query": without(request.GET, "from"),
+        "query_view": without(request.GET, "from", "view"),
+    }
+    return answer(request, "gpu_list.html", "gpu-rows", context)
