@@ -15,7 +15,8 @@ from simcluster.access import AUTHENTICATED, MASTERS, Access, User, read_tokens
 from simcluster.app import Api
 from simcluster.controllers import Controllers
 from simcluster.engine import Engine
-from simcluster.fleet import begin
+from simcluster.fleet import FLEETS, begin
+from simcluster.population import populate
 from simcluster.registry import Registry
 from simcluster.schema import FOLDER, Schemas
 from simcluster.storage import Store
@@ -48,6 +49,7 @@ def _options() -> argparse.Namespace:
     add("--state", type=Path, required=True, help="SQLite file; made when missing")
     add("--version", default=versions[-1], choices=versions)
     add("--tokens", type=Path, help="users, as in a --token-auth-file")
+    add("--fleet", type=Path, nargs="*", help="files of objects in place of the demo's")
     add("--engine-run-dir", type=Path, help="where the engine's socket lies")
     add(
         "--tick", type=float, default=1.0, help="seconds between looks without a change"
@@ -57,7 +59,8 @@ def _options() -> argparse.Namespace:
 
 async def _serve(options: argparse.Namespace, listener: socket.socket) -> None:
     store = Store(options.state)
-    begin(store)
+    is_demo = options.fleet is None and options.tokens is None
+    begin(store, FLEETS if is_demo else options.fleet or ())
     engine = Engine(store, options.version, options.engine_run_dir)
     tokens = read_tokens(options.tokens) if options.tokens else _TOKENS
     schemas = Schemas(options.version)
@@ -67,6 +70,8 @@ async def _serve(options: argparse.Namespace, listener: socket.socket) -> None:
     _write_kubeconfig(
         options.state.with_name(f"{options.state.name}.kubeconfig"), url, tokens
     )
+    if is_demo:
+        await populate(registry)
     server = uvicorn.Server(
         uvicorn.Config(
             api.application(),

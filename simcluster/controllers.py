@@ -27,7 +27,7 @@ from simcluster.storage import Store
 CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
 FINALIZER = "resource.kubernetes.io/delete-protection"
 _FINISHED = ("Succeeded", "Failed")
-_TOGETHER_SECONDS = 0.02
+_TOGETHER_SECONDS = 0.1
 
 
 class Controllers:

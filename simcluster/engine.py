@@ -69,9 +69,9 @@ class Engine:
                     )
             return
         for change in self._store.since(version):
-            if kind := _KINDS.get(change.resource):
-                body = None if change.type == "DELETED" else change.body
-                yield Row(kind.name, *change.key, body)
+            if decisive := _KINDS.get(change.resource):
+                left = None if change.type == "DELETED" else change.body
+                yield Row(decisive.name, *change.key, left)
 
 
 def _error(expression: str, text: str, line: int | None, column: int | None) -> str:

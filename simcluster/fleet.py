@@ -3,18 +3,46 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any
+from collections.abc import Iterable
+from pathlib import Path
 
+from ruamel.yaml import YAML
+
+from inventory.domain.convert import to_v1
 from simcluster.defaults import fill_in
-from simcluster.kinds import NAMESPACE, NODE, Kind
+from simcluster.kinds import BY_NAME, NAMESPACE, NODE, Kind, Object
 from simcluster.registry import moment
 from simcluster.storage import Store
 
-SYSTEM_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
+FLEETS = sorted((Path(__file__).parent / "fleets").glob("*.yaml"))
+_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
+_ROOM = {"cpu": "128", "memory": "1Ti", "pods": "110"}
 
 
-def place(store: Store, kind: Kind, body: dict[str, Any]) -> None:
-    """Store an object as it is, without admission, unless one of its name is there."""
+def begin(store: Store, fleets: Iterable[Path]) -> None:
+    """Put what is missing into the store: namespaces of every cluster, and the fleets'.
+
+    Raises:
+        KeyError: A file holds a kind that is not served.
+    """
+    for name in _NAMESPACES:
+        _place(store, NAMESPACE, {"metadata": {"name": name}})
+    loader = YAML(typ="safe")
+    for path in fleets:
+        for document in filter(None, loader.load_all(path.read_text())):
+            body = to_v1(document)
+            kind = BY_NAME[body["apiVersion"], body["kind"]]
+            _place(store, kind, body)
+            if node := body.get("spec", {}).get("nodeName"):
+                _place(
+                    store,
+                    NODE,
+                    _node(node, body["metadata"].get("ownerReferences", [])),
+                )
+
+
+def _place(store: Store, kind: Kind, body: Object) -> None:
+    """Store an object without admission, unless one of its name is there."""
     metadata = {
         "uid": str(uuid.uuid4()),
         "creationTimestamp": moment(),
@@ -24,16 +52,20 @@ def place(store: Store, kind: Kind, body: dict[str, Any]) -> None:
         return
     if kind.has_generation:
         metadata.setdefault("generation", 1)
-    kept = {
-        key: value for key, value in body.items() if key not in ("kind", "apiVersion")
+    new = {**body, "metadata": metadata}
+    new = {
+        key: value for key, value in new.items() if key not in ("kind", "apiVersion")
     }
-    new = {**kept, "metadata": metadata}
     if kind != NODE:
         fill_in(kind, new, moment())
     store.put(kind, new)
 
 
-def begin(store: Store) -> None:
-    """Make the namespaces that every cluster has."""
-    for name in SYSTEM_NAMESPACES:
-        place(store, NAMESPACE, {"metadata": {"name": name}})
+def _node(name: str, owners: list[Object]) -> Object:
+    """Return the node that a slice is on, with the uid that the slice knows."""
+    metadata: Object = {"name": name, "labels": {"kubernetes.io/hostname": name}}
+    if uids := [owner["uid"] for owner in owners if owner["kind"] == NODE.name]:
+        metadata["uid"] = uids[0]
+    ready = {"type": "Ready", "status": "True", "reason": "KubeletReady"}
+    status = {"capacity": _ROOM, "allocatable": _ROOM, "conditions": [ready]}
+    return {"metadata": metadata, "spec": {}, "status": status}

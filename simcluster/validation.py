@@ -197,7 +197,7 @@ def _references(holder: Object, path: str, names: set[str]) -> Causes:
 
 def _matches(holder: Object, field: str, path: str, pattern: str, text: str) -> Causes:
     value = holder.get(field, "")
-    if not value:
+    if not value and field != "name":
         yield Cause("Required", f"{path}.{field}")
     elif not re.fullmatch(pattern, value):
         yield Cause("Invalid", f"{path}.{field}", text, value)
