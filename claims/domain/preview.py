@@ -70,6 +70,17 @@ class Preview:
         )
 
     @property
+    def order_is_arbitrary(self) -> bool:
+        """Whether devices of several pools could come in another order next time.
+
+        Source: k8s.io/dynamic-resource-allocation: pools are sorted from 1.36 on,
+        and not in its stable allocator.
+        """
+        return self.engine.get("allocator") == "stable" or (
+            self.engine.get("minor") in {"1.34", "1.35"}
+        )
+
+    @property
     def pod_error(self) -> str:
         """The first error that ends scheduling on every node, or empty."""
         return next(

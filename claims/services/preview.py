@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
+from claims.domain.defaulting import defaulted_claim
 from claims.domain.preview import (
     AlternativePreview,
     NodePreview,
@@ -43,7 +44,7 @@ def preview(
 
     Args:
         cluster: as it now is in the database.
-        claims: ResourceClaims in v1 shape.
+        claims: ResourceClaims in v1 shape; what the API server would fill in may lack.
         overlay: objects that stand over the cluster's own.
         budget: seconds; the setting where None.
 
@@ -51,7 +52,8 @@ def preview(
         EngineUnavailable, EngineDeadline, EngineRefused: each says what to do.
     """
     engine = engine_for(cluster, overlay=overlay)
-    return _preview(engine.allocate(claims, budget=_budget(budget)))
+    stored = [defaulted_claim(claim) for claim in claims]
+    return _preview(engine.allocate(stored, budget=_budget(budget)))
 
 
 async def apreview(
@@ -63,7 +65,8 @@ async def apreview(
 ) -> Preview:
     """Return the same as `preview`; cancelling it stops the search."""
     engine = async_engine_for(cluster, overlay=overlay)
-    return _preview(await engine.allocate(claims, budget=_budget(budget)))
+    stored = [defaulted_claim(claim) for claim in claims]
+    return _preview(await engine.allocate(stored, budget=_budget(budget)))
 
 
 async def apreview_alternatives(
@@ -78,7 +81,8 @@ async def apreview_alternatives(
     answers = []
     for request in (claim["spec"].get("devices") or {}).get("requests") or []:
         for sub in request.get("firstAvailable") or []:
-            changed = only_alternative(claim, request["name"], sub["name"])
+            stored = defaulted_claim(claim)
+            changed = only_alternative(stored, request["name"], sub["name"])
             left = max(LEAST_SECONDS, ends - time.monotonic())
             found = _preview(await engine.allocate([changed], budget=left))
             answers.append(AlternativePreview(request["name"], sub["name"], found))

@@ -54,7 +54,11 @@ def rows_since(cluster_pk: int, revision: int) -> tuple[int, Iterable[Row]]:
     After 0 that is everything that is there; after another, tombstones too, as
     rows without an object. One query.
     """
-    values = {"since": revision, "kinds": ENGINE_KINDS, "cluster": cluster_pk}
+    values: dict[str, int | list[str]] = {
+        "since": revision,
+        "kinds": ENGINE_KINDS,
+        "cluster": cluster_pk,
+    }
     with connection.cursor() as cursor:
         cursor.execute(_ROWS_SINCE, values)
         found = cursor.fetchall()
