@@ -32,6 +32,19 @@ def django_db_modify_db_settings() -> None:
     test["NAME"] = f"test_slicewise_{os.getpid()}"
 
 
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup, django_db_blocker):
+    """Close what threads of async tests left open, so that the database can go."""
+    yield
+    from django.db import connection
+
+    with django_db_blocker.unblock(), connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+
+
 @pytest.fixture
 def now() -> dt.datetime:
     """Return the moment that tests call now."""

@@ -28,7 +28,14 @@ def refused(capsys, *arguments: str) -> str:
 
 
 def test_load_cluster_reads_documents(capsys):
-    load("demo", FLEET, "--kubernetes-version", "v1.36.5", "--feature-gates", "DRAListTypeAttributes=true")
+    load(
+        "demo",
+        FLEET,
+        "--kubernetes-version",
+        "v1.36.5",
+        "--feature-gates",
+        "DRAListTypeAttributes=true",
+    )
 
     cluster = Cluster.objects.get()
     assert (cluster.kind, cluster.kubernetes_version) == ("offline", "1.36.5")
@@ -54,7 +61,15 @@ def test_load_cluster_replaces_what_was_there():
 
 def test_load_cluster_reads_a_typed_json_list(tmp_path):
     path = tmp_path / "nodes.json"
-    path.write_text(json.dumps({"kind": "NodeList", "apiVersion": "v1", "items": [{"metadata": {"name": "n"}}]}))
+    path.write_text(
+        json.dumps(
+            {
+                "kind": "NodeList",
+                "apiVersion": "v1",
+                "items": [{"metadata": {"name": "n"}}],
+            }
+        )
+    )
 
     load("demo", str(path))
 
@@ -69,7 +84,9 @@ def test_load_cluster_reads_v1beta1():
 
 def test_load_cluster_counts_what_it_leaves_out(tmp_path, capsys):
     path = tmp_path / "more.yaml"
-    path.write_text("kind: ConfigMap\nmetadata: {name: a}\n---\nkind: Secret\nmetadata: {name: b}\n")
+    path.write_text(
+        "kind: ConfigMap\nmetadata: {name: a}\n---\nkind: Secret\nmetadata: {name: b}\n"
+    )
 
     load("demo", FLEET, str(path))
 
@@ -85,10 +102,16 @@ def test_load_cluster_counts_what_it_leaves_out(tmp_path, capsys):
         ("", "holds no Kubernetes objects"),
         ("kind: Node", "no metadata.name"),
         ("kind: Node\nmetadata: {name: 3}", "no metadata.name"),
-        ("kind: Node\nmetadata: {name: a}\n---\nkind: Node\nmetadata: {name: a, labels: {b: c}}", "Node a"),
-        ("a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\n"
-         "d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e,*e,*e,*e]\n"
-         "kind: Node\nmetadata: {name: a}", "aliases"),
+        (
+            "kind: Node\nmetadata: {name: a}\n---\nkind: Node\nmetadata: {name: a, labels: {b: c}}",
+            "Node a",
+        ),
+        (
+            "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\n"
+            "d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e,*e,*e,*e]\n"
+            "kind: Node\nmetadata: {name: a}",
+            "aliases",
+        ),
         ('kind: Node\nmetadata: {name: a, labels: {x: "\\0"}}', "cannot be stored"),
         ("[" * 3000 + "]" * 3000, "maximum nesting depth"),
         ("kind: Node\n\tmetadata: 3", "line 2"),
@@ -106,7 +129,9 @@ def test_load_cluster_changes_nothing_on_bad_input(tmp_path, capsys, text, sente
 
 def test_load_cluster_says_what_is_wrong_with_its_arguments(tmp_path, capsys):
     assert "cannot be read" in refused(capsys, "demo", str(tmp_path / "absent.yaml"))
-    assert "no Kubernetes version" in refused(capsys, "demo", FLEET, "--kubernetes-version", "soon")
+    assert "no Kubernetes version" in refused(
+        capsys, "demo", FLEET, "--kubernetes-version", "soon"
+    )
     assert "no feature gate" in refused(capsys, "demo", FLEET, "--feature-gates", "A")
     assert not Cluster.objects.exists()
 

@@ -34,11 +34,21 @@ def a_slice(name="s1", *, node="n1", pool="p1", version="1", devices=2, generati
 
 
 def a_claim(name="c1", device="gpu-0", version="1"):
-    result = {"request": "r", "driver": "gpu.nvidia.com", "pool": "p1", "device": device}
+    result = {
+        "request": "r",
+        "driver": "gpu.nvidia.com",
+        "pool": "p1",
+        "device": device,
+    }
     return {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "ResourceClaim",
-        "metadata": {"name": name, "namespace": "ns", "uid": name, "resourceVersion": version},
+        "metadata": {
+            "name": name,
+            "namespace": "ns",
+            "uid": name,
+            "resourceVersion": version,
+        },
         "status": {"allocation": {"devices": {"results": [result]}}},
     }
 
@@ -53,7 +63,9 @@ def test_apply_changes_derives_pool_devices_and_allocations(cluster, now):
 
     assert revision == 1
     assert Pool.objects.get().verdict == "complete"
-    assert list(Device.objects.order_by("name").values_list("name", "memory_bytes")) == [
+    assert list(
+        Device.objects.order_by("name").values_list("name", "memory_bytes")
+    ) == [
         ("gpu-0", 80 * 2**30),
         ("gpu-1", 80 * 2**30),
     ]
@@ -70,7 +82,9 @@ def test_apply_changes_skips_what_is_already_stored(cluster, now):
 def test_apply_changes_replaces_devices_of_a_changed_slice(cluster, now):
     apply_changes(cluster, [change_of(a_slice())], now=now)
 
-    revision = apply_changes(cluster, [change_of(a_slice(version="2", devices=3))], now=now)
+    revision = apply_changes(
+        cluster, [change_of(a_slice(version="2", devices=3))], now=now
+    )
 
     assert revision == 2
     assert Device.objects.count() == 3
@@ -118,7 +132,11 @@ def test_apply_changes_of_an_unallocated_claim_drops_its_allocations(cluster, no
 
 
 def test_replace_kinds_buries_what_is_not_listed(cluster, now):
-    apply_changes(cluster, map(change_of, [a_slice(), a_slice("s2", pool="p2"), a_claim()]), now=now)
+    apply_changes(
+        cluster,
+        map(change_of, [a_slice(), a_slice("s2", pool="p2"), a_claim()]),
+        now=now,
+    )
 
     replace_kinds(cluster, {"ResourceSlice": [a_slice()]}, now=now)
 
@@ -144,10 +162,17 @@ def test_replace_kinds_lets_pools_move_to_a_new_generation(cluster, now):
 
     replace_kinds(cluster, {"ResourceSlice": moved}, now=now)
 
-    assert set(Device.objects.values_list("slice_name", flat=True)) == {"t0", "t1", "t2", "t3"}
+    assert set(Device.objects.values_list("slice_name", flat=True)) == {
+        "t0",
+        "t1",
+        "t2",
+        "t3",
+    }
 
 
-def test_apply_changes_costs_the_same_for_one_and_for_many(cluster, now, django_assert_max_num_queries):
+def test_apply_changes_costs_the_same_for_one_and_for_many(
+    cluster, now, django_assert_max_num_queries
+):
     with django_assert_max_num_queries(20):
         apply_changes(
             cluster,

@@ -13,7 +13,8 @@ from inventory.domain.gates import (
 
 
 @pytest.mark.parametrize(
-    ("version", "minor"), [("1.37", 37), ("v1.34.4", 34), ("1.36.5-eks-1", 36), ("v1.35.1+k3s1", 35)]
+    ("version", "minor"),
+    [("1.37", 37), ("v1.34.4", 34), ("1.36.5-eks-1", 36), ("v1.35.1+k3s1", 35)],
 )
 def test_minor_of_reads_what_servers_say(version, minor):
     assert minor_of(version) == minor
@@ -39,7 +40,9 @@ def test_enabled_gates_follow_the_version():
 
 
 def test_enabled_gates_are_overridden():
-    gates = enabled_gates("1.34.4", {"DRAConsumableCapacity": True, "DRAAdminAccess": False})
+    gates = enabled_gates(
+        "1.34.4", {"DRAConsumableCapacity": True, "DRAAdminAccess": False}
+    )
 
     assert "DRAConsumableCapacity" in gates
     assert "DRAAdminAccess" not in gates

@@ -6,7 +6,9 @@ from hypothesis import strategies as st
 from inventory.domain.parse import parse_allocations, parse_pool
 
 
-def slice_of(name="s", *, generation=1, count=1, devices=(), counters=None, node="n", pool="p"):
+def slice_of(
+    name="s", *, generation=1, count=1, devices=(), counters=None, node="n", pool="p"
+):
     spec = {
         "driver": "gpu.nvidia.com",
         "nodeName": node,
@@ -27,7 +29,11 @@ def test_parse_pool_counts_the_newest_generation_alone():
         combined_allowed=False,
     )
 
-    assert (pool.generation, pool.seen_slice_count, pool.expected_slice_count) == (2, 1, 2)
+    assert (pool.generation, pool.seen_slice_count, pool.expected_slice_count) == (
+        2,
+        1,
+        2,
+    )
     assert (pool.verdict, pool.problem) == ("incomplete", "pool.incomplete: 1/2")
     assert [device.name for device in devices] == ["new"]
 
@@ -52,9 +58,14 @@ def test_parse_pool_with_a_name_twice_is_invalid():
 
 
 def test_parse_pool_with_an_unknown_counter_set_is_invalid():
-    device = {"name": "gpu-0", "consumesCounters": [{"counterSet": "nope", "counters": {}}]}
+    device = {
+        "name": "gpu-0",
+        "consumesCounters": [{"counterSet": "nope", "counters": {}}],
+    }
 
-    pool, _ = parse_pool([slice_of(devices=[device], counters=None)], combined_allowed=False)
+    pool, _ = parse_pool(
+        [slice_of(devices=[device], counters=None)], combined_allowed=False
+    )
 
     assert pool.problem == "pool.invalid_counterset: nope"
 
@@ -63,13 +74,19 @@ def test_parse_pool_takes_a_combined_slice_on_1_34_only():
     combined = slice_of(devices=[{"name": "gpu-0"}], counters="set")
 
     assert parse_pool([combined], combined_allowed=True)[0].verdict == "complete"
-    assert parse_pool([combined], combined_allowed=False)[0].problem == "pool.combined_slice: s"
+    assert (
+        parse_pool([combined], combined_allowed=False)[0].problem
+        == "pool.combined_slice: s"
+    )
 
 
 def test_parse_pool_qualifies_keys_and_reads_memory():
     device = {
         "name": "gpu-0",
-        "attributes": {"type": {"string": "gpu"}, "resource.kubernetes.io/pcieRoot": {"string": "p"}},
+        "attributes": {
+            "type": {"string": "gpu"},
+            "resource.kubernetes.io/pcieRoot": {"string": "p"},
+        },
         "capacity": {"memory": {"value": "81559Mi"}},
         "allowMultipleAllocations": True,
     }
@@ -87,7 +104,9 @@ def test_parse_pool_qualifies_keys_and_reads_memory():
 def test_parse_pool_memory_of_zero_or_none_is_unknown():
     zero = {"name": "a", "capacity": {"memory": {"value": "0"}}}
 
-    _, devices = parse_pool([slice_of(devices=[zero, {"name": "b"}])], combined_allowed=False)
+    _, devices = parse_pool(
+        [slice_of(devices=[zero, {"name": "b"}])], combined_allowed=False
+    )
 
     assert [device.memory_bytes for device in devices] == [None, None]
 
@@ -99,10 +118,20 @@ def test_parse_allocations_keeps_shares_apart():
                 "devices": {
                     "results": [
                         {
-                            "request": "r/a", "driver": "d", "pool": "p", "device": "x",
-                            "shareID": "1", "consumedCapacity": {"memory": "16Gi"},
+                            "request": "r/a",
+                            "driver": "d",
+                            "pool": "p",
+                            "device": "x",
+                            "shareID": "1",
+                            "consumedCapacity": {"memory": "16Gi"},
                         },
-                        {"request": "r", "driver": "d", "pool": "p", "device": "y", "adminAccess": True},
+                        {
+                            "request": "r",
+                            "driver": "d",
+                            "pool": "p",
+                            "device": "y",
+                            "adminAccess": True,
+                        },
                     ]
                 }
             }
@@ -117,14 +146,30 @@ def test_parse_allocations_keeps_shares_apart():
 
 json = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(
-        st.sampled_from(
-            ["spec", "pool", "name", "devices", "capacity", "memory", "value", "metadata",
-             "generation", "sharedCounters", "status", "allocation", "results", "taints"]
-        ),
-        inner,
-        max_size=4,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "spec",
+                    "pool",
+                    "name",
+                    "devices",
+                    "capacity",
+                    "memory",
+                    "value",
+                    "metadata",
+                    "generation",
+                    "sharedCounters",
+                    "status",
+                    "allocation",
+                    "results",
+                    "taints",
+                ]
+            ),
+            inner,
+            max_size=4,
+        )
     ),
     max_leaves=15,
 )

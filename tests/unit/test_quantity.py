@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inventory.domain.quantity import BadQuantity, format_gib, parse_bytes, parse_quantity
+from inventory.domain.quantity import (
+    BadQuantity,
+    format_gib,
+    parse_bytes,
+    parse_quantity,
+)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +37,10 @@ def test_parse_quantity_reads_every_suffix(text, value):
     assert parse_quantity(text) == value
 
 
-@pytest.mark.parametrize("text", ["", "Gi", "1 Gi", "16GB", "1kb", "0x10", "1e", "--1", "1Ki2", "１Gi", "1\n"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "Gi", "1 Gi", "16GB", "1kb", "0x10", "1e", "--1", "1Ki2", "１Gi", "1\n"],
+)
 def test_parse_quantity_refuses_what_kubernetes_refuses(text):
     with pytest.raises(BadQuantity):
         parse_quantity(text)

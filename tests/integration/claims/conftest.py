@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import time
 import uuid
 from contextlib import suppress
 from pathlib import Path
@@ -13,7 +14,7 @@ import yaml
 from django.utils import timezone
 
 from inventory.domain.kinds import BY_NAME
-from inventory.gateways.errors import AlreadyExists
+from inventory.gateways.errors import AlreadyExists, NotFound
 from inventory.gateways.kube import AS_ITSELF, Kube
 from inventory.gateways.kubeconfig import connect
 from inventory.gateways.transport import Call, call
@@ -33,10 +34,12 @@ def kubeconfig_of(address: str, token: str, ca: Path | None = None) -> str:
         {
             "apiVersion": "v1",
             "kind": "Config",
-            "current-context": "it",
+            "current-context": "admin",
             "clusters": [{"name": "it", "cluster": cluster}],
-            "users": [{"name": "it", "user": {"token": token}}],
-            "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}],
+            "users": [{"name": "admin", "user": {"token": token}}],
+            "contexts": [
+                {"name": "admin", "context": {"cluster": "it", "user": "admin"}}
+            ],
         }
     )
 
@@ -61,7 +64,7 @@ def kubeconfig():
 @pytest.fixture(scope="session")
 def admin(kubeconfig):
     """Return the server as its administrator, with what the tests need in it."""
-    connection = connect("demo", kubeconfig)
+    connection = connect("demo", kubeconfig, context="admin")
     rbac = "/apis/rbac.authorization.k8s.io/v1"
     _post(connection, f"{rbac}/clusterroles", _tenant_role())
     for body in [*_namespaces(), *_classes()]:
@@ -70,7 +73,37 @@ def admin(kubeconfig):
     for namespace in GROUPS:
         path = f"{rbac}/namespaces/{namespace}/rolebindings"
         _post(connection, path, _binding(namespace))
+    _add_node(connection)
     return Kube(connection, AS_ITSELF)
+
+
+def _add_node(connection):
+    """Add a ready node with eight devices."""
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "claims-node"}}
+    _post(connection, BY_NAME["Node"].path("v1"), node)
+    room = {"cpu": "64", "memory": "512Gi", "pods": "110"}
+    ready = {"type": "Ready", "status": "True", "reason": "KubeletReady"}
+    kube = Kube(connection, AS_ITSELF)
+    # Admission taints new nodes, and no controller of these servers lifts it.
+    kube.patch(BY_NAME["Node"], "claims-node", {"spec": {"taints": None}})
+    kube.patch(
+        BY_NAME["Node"],
+        "claims-node",
+        {"status": {"allocatable": room, "capacity": room, "conditions": [ready]}},
+        subresource="status",
+    )
+    body = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceSlice",
+        "metadata": {"name": "claims-node-example.com"},
+        "spec": {
+            "driver": "example.com",
+            "nodeName": "claims-node",
+            "pool": {"name": "claims-node", "generation": 1, "resourceSliceCount": 1},
+            "devices": [{"name": f"gpu-{index}"} for index in range(8)],
+        },
+    }
+    _post(connection, BY_NAME["ResourceSlice"].path("v1"), body)
 
 
 def _post(connection, path, body):
@@ -141,6 +174,7 @@ def cluster(db, admin, kubeconfig):
     row = Cluster.objects.create(
         name="demo",
         kind=Cluster.Kind.LIVE,
+        context="admin",
         kubernetes_version="v1.37.2",
         kubeconfig_encrypted=encrypt(kubeconfig),
     )
@@ -167,7 +201,11 @@ def template():
     """Return a function that makes a template's manifest under a new name."""
 
     def make(
-        *, namespace="ai-serving", device_class="gpu.example.com", kind="Template", **asked
+        *,
+        namespace="ai-serving",
+        device_class="gpu.example.com",
+        kind="Template",
+        **asked,
     ):
         spec = {
             "devices": {
@@ -188,6 +226,53 @@ def template():
         }
 
     return make
+
+
+@pytest.fixture
+def active(submitted, observe):
+    """Return a function that submits and applies, and lets the portal see it."""
+    from claims.services.working import work_on
+
+    def do(manifest):
+        claim_request = submitted(manifest)
+        assert work_on(claim_request.pk, now=timezone.now())
+        observe()
+        claim_request.refresh_from_db()
+        assert claim_request.state == "Active", claim_request.message
+        return claim_request
+
+    return do
+
+
+@pytest.fixture
+def no_pods(admin):
+    """Leave no pods behind, so that the devices are free again."""
+    yield
+    for body in admin.list(BY_NAME["Pod"], "ai-serving").items:
+        with suppress(NotFound):
+            admin.delete(
+                BY_NAME["Pod"],
+                body["metadata"]["name"],
+                "ai-serving",
+                gracePeriodSeconds=0,
+            )
+
+
+@pytest.fixture
+def until(admin, observe):
+    """Return a function that observes until something is true, for 20 seconds."""
+
+    def wait(condition, *, tick=lambda: None):
+        deadline = time.monotonic() + 20
+        while True:
+            observe()
+            if found := condition():
+                return found
+            assert time.monotonic() < deadline, "not within 20 s"
+            tick()
+            time.sleep(0.2)
+
+    return wait
 
 
 @pytest.fixture
