@@ -15,14 +15,17 @@ from simcluster.access import AUTHENTICATED, MASTERS, Access, User, read_tokens
 from simcluster.app import Api
 from simcluster.controllers import Controllers
 from simcluster.engine import Engine
-from simcluster.fleet import FLEETS, begin
+from simcluster.fleet import DEMO, begin
 from simcluster.population import populate
 from simcluster.registry import Registry
 from simcluster.schema import FOLDER, Schemas
 from simcluster.storage import Store
 
 PORTAL = "slicewise"
-_TOKENS = {"admin": User("admin", (MASTERS, AUTHENTICATED)), PORTAL: User(PORTAL)}
+_TOKENS = {
+    "admin": User("admin", (MASTERS, AUTHENTICATED)),
+    PORTAL: User("system:serviceaccount:slicewise:slicewise"),
+}
 
 
 def main() -> int:
@@ -59,8 +62,9 @@ def _options() -> argparse.Namespace:
 
 async def _serve(options: argparse.Namespace, listener: socket.socket) -> None:
     store = Store(options.state)
-    is_demo = options.fleet is None and options.tokens is None
-    begin(store, FLEETS if is_demo else options.fleet or ())
+    is_new, is_demo = store.version == 1, not (options.fleet or options.tokens)
+    if is_new:
+        begin(store, DEMO if is_demo else options.fleet or ())
     engine = Engine(store, options.version, options.engine_run_dir)
     tokens = read_tokens(options.tokens) if options.tokens else _TOKENS
     schemas = Schemas(options.version)
@@ -70,7 +74,7 @@ async def _serve(options: argparse.Namespace, listener: socket.socket) -> None:
     _write_kubeconfig(
         options.state.with_name(f"{options.state.name}.kubeconfig"), url, tokens
     )
-    if is_demo:
+    if is_new and is_demo:
         await populate(registry)
     server = uvicorn.Server(
         uvicorn.Config(
@@ -93,7 +97,7 @@ async def _serve(options: argparse.Namespace, listener: socket.socket) -> None:
 
 def _write_kubeconfig(path: Path, url: str, tokens: dict[str, User]) -> None:
     """Write a kubeconfig with a context for each user, the portal's the current one."""
-    names = {user.name: token for token, user in tokens.items()}
+    names = {user.name.rpartition(":")[2]: token for token, user in tokens.items()}
     document = {
         "apiVersion": "v1",
         "kind": "Config",

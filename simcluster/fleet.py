@@ -14,7 +14,8 @@ from simcluster.kinds import BY_NAME, NAMESPACE, NODE, Kind, Object
 from simcluster.registry import moment
 from simcluster.storage import Store
 
-FLEETS = sorted((Path(__file__).parent / "fleets").glob("*.yaml"))
+_ROOT = Path(__file__).parents[1]
+DEMO = (_ROOT / "deploy" / "rbac.yaml", *sorted(_ROOT.glob("simcluster/fleets/*.yaml")))
 _NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 _ROOM = {"cpu": "128", "memory": "1Ti", "pods": "110"}
 

@@ -71,6 +71,7 @@ KINDS = (
     POD,
     EVENT,
     Kind("ConfigMap", "configmaps", "", namespaced=True),
+    Kind("ServiceAccount", "serviceaccounts", "", namespaced=True),
     Kind("ResourceQuota", "resourcequotas", "", "v1", True, True),
     CLASS,
     SLICE,
