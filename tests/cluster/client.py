@@ -29,6 +29,8 @@ PATHS = {
     "Node": ("/api/v1", "nodes", False),
     "Pod": ("/api/v1", "pods", True),
     "ConfigMap": ("/api/v1", "configmaps", True),
+    "Secret": ("/api/v1", "secrets", True),
+    "ServiceAccount": ("/api/v1", "serviceaccounts", True),
     "Event": ("/api/v1", "events", True),
     "ResourceQuota": ("/api/v1", "resourcequotas", True),
     "DeviceClass": (DRA, "deviceclasses", False),

@@ -29,6 +29,7 @@ from types import TracebackType
 from typing import IO, Any
 
 import httpx
+from ruamel.yaml import YAML
 
 from tests.cluster import build, credentials
 from tests.cluster.client import Client, Object, Refused, path_of
@@ -37,6 +38,8 @@ from tests.cluster.processes import Children, ProgramEnded, free_ports
 READY_SECONDS = 60
 START_ATTEMPTS = 3
 PREFIX = "slicewise-controlplane-"
+RBAC_FILE = Path(__file__).parents[2] / "deploy" / "rbac.yaml"
+RBAC_GROUP = "rbac.authorization.k8s.io"
 CONTROLLERS = "*,-node-lifecycle-controller,-node-ipam-controller"
 NODE_STATUS = {
     "allocatable": {"cpu": "64", "memory": "512Gi", "pods": "110"},
@@ -194,6 +197,26 @@ class ControlPlane:
         metadata["resourceVersion"] = stored["metadata"]["resourceVersion"]
         return self.admin.replace(manifest)
 
+    def install_rbac(self) -> None:
+        """Apply `deploy/rbac.yaml`; what its ServiceAccount may, the user slicewise may."""
+        for each in read_manifests(RBAC_FILE):
+            subjects = each.get("subjects", [])
+            if any(subject["kind"] == "ServiceAccount" for subject in subjects):
+                subjects.append(
+                    {"apiGroup": RBAC_GROUP, "kind": "User", "name": credentials.PORTAL}
+                )
+            self.apply([each])
+
+    def service_account_token(self, namespace: str, name: str) -> str:
+        """Return a token of a ServiceAccount, good for an hour."""
+        request = {
+            "apiVersion": "authentication.k8s.io/v1",
+            "kind": "TokenRequest",
+            "spec": {},
+        }
+        path = path_of("ServiceAccount", namespace, name)
+        return str(self.admin.call("POST", f"{path}/token", request)["status"]["token"])
+
     def compact(self) -> None:
         """Make etcd forget every revision but the newest, so that old ones are Gone."""
         etcd = f"http://127.0.0.1:{self._ports[0]}"
@@ -325,6 +348,12 @@ class ControlPlane:
         return common
 
 
+def read_manifests(path: Path) -> list[Object]:
+    """Return the objects of a YAML file, in its order."""
+    documents = YAML(typ="safe").load_all(path.read_text())
+    return [document for document in documents if document]
+
+
 def _mapping_flag(flag: str, values: Mapping[str, Any]) -> list[str]:
     if not values:
         return []
@@ -374,12 +403,20 @@ def main() -> int:
     )
     try:
         with plane as cluster:
-            build.say(str(cluster.kubeconfig()))
+            _fill(cluster, options)
+            build.say(str(cluster.kubeconfig(options.user)))
             stop.wait()
     except (build.BuildFailed, NotReady) as error:
         sys.stderr.write(f"{error}\n")
         return 3
     return 0
+
+
+def _fill(cluster: ControlPlane, options: argparse.Namespace) -> None:
+    if options.rbac:
+        cluster.install_rbac()
+    for path in options.apply:
+        cluster.apply(read_manifests(path))
 
 
 def _pairs(text: str) -> dict[str, bool]:
