@@ -76,6 +76,7 @@ class ClusterUnavailable(KubeError):
 
     code = "cluster.unavailable"
     permanent = False
+    exit_status = 3
 
 
 class TooManyRequests(ClusterUnavailable):
