@@ -26,3 +26,5 @@ urlpatterns += [
     for app in ("inventory.urls", "claims.urls")
     if find_spec(app)
 ]
+handler403 = "portal.core.views.permission_denied"
+handler404 = "portal.core.views.page_not_found"

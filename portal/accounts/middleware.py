@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth import middleware
 from django.http import HttpResponse
+from django.shortcuts import resolve_url
 from django.utils.http import urlencode
 from django_htmx.http import HttpResponseClientRedirect
 
@@ -24,6 +25,6 @@ class LoginRequiredMiddleware(middleware.LoginRequiredMiddleware):
             here = request.headers.get("HX-Current-URL", "/")
             query = urlencode({"next": here})
             return HttpResponseClientRedirect(
-                f"{self.get_login_url(view_func)}?{query}"
+                f"{resolve_url(self.get_login_url(view_func))}?{query}"
             )
         return super().handle_no_permission(request, view_func)

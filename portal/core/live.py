@@ -177,7 +177,7 @@ async def stream(
     yield b"retry: 2000\n: open\n\n"
     async with hub().feed(cluster=cluster, person_id=person_id) as feed:
         revision = await newest()
-        await sync_to_async(_release_connections)()
+        await sync_to_async(release_connections)()
         await feed.take(0)
         if revision is not None and revision > since:
             yield _event("inventory", {"revision": revision, "kinds": []})
@@ -187,8 +187,8 @@ async def stream(
             await asyncio.sleep(SPACING_SECONDS if news else 0)
 
 
-def _release_connections() -> None:
-    """Give the database connection back: an open page must not hold one."""
+def release_connections() -> None:
+    """Close this thread's database connections, but none inside a transaction."""
     for each in connections.all(initialized_only=True):
         if not each.in_atomic_block:
             each.close()

@@ -1,4 +1,4 @@
-"""The event stream of a page, and whether this process is alive and ready."""
+"""The event stream of a page, error pages, and whether this process is ready."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.core.cache import cache
 from django.db import DatabaseError, connection
 from django.http import Http404, HttpResponse, JsonResponse, StreamingHttpResponse
+from django.views import defaults
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_safe
 from redis.exceptions import RedisError
@@ -47,6 +48,32 @@ async def events(
     response["Cache-Control"] = "no-cache, no-transform"
     response["X-Accel-Buffering"] = "no"
     return response
+
+
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer 403 in words; see `_told`."""
+    return _told(defaults.permission_denied, request, exception)
+
+
+def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer 404 in words; see `_told`."""
+    return _told(defaults.page_not_found, request, exception)
+
+
+def _told(
+    view: Callable[[HttpRequest, Exception], HttpResponse],
+    request: HttpRequest,
+    exception: Exception,
+) -> HttpResponse:
+    """Render an error page and give its database connection back.
+
+    Under ASGI Django renders it in a thread of the default executor, whose
+    connection it never closes: it would outlive a restart of Postgres, broken.
+    """
+    try:
+        return view(request, exception)
+    finally:
+        live.release_connections()
 
 
 @login_not_required

@@ -22,7 +22,10 @@ class Command(BaseCommand):
         call_command("migrate", verbosity=0, interactive=False)
         tenants = {
             name: services.keep_tenant(
-                name=name, group=name, cluster=CLUSTER, namespaces=namespaces
+                name=name,
+                group=f"slicewise:{name}",
+                cluster=CLUSTER,
+                namespaces=namespaces,
             )
             for name, namespaces in TENANTS.items()
         }
