@@ -123,14 +123,11 @@ def _locked(path: Path) -> Iterator[None]:
 
 def _compile(version: str, cached: Path) -> Path:
     """Compile into the cache, or beside the sources where there is no cache."""
-    try:
-        cached.parent.mkdir(parents=True, exist_ok=True)
-        writable = os.access(cached.parent, os.W_OK)
-    except OSError:
-        writable = False
-    if not writable:
+    env = _environment()
+    if not _writable(cached.parent):
         cached = HERE / "bin" / f".new-{version}-{os.getpid()}"
         cached.parent.mkdir(parents=True, exist_ok=True)
+        env.setdefault("GOCACHE", str(HERE / "bin" / ".cache"))
     go = _go()
     print(
         f"Building the engine for Kubernetes {version} "
@@ -142,14 +139,20 @@ def _compile(version: str, cached: Path) -> Path:
     command = [go, "build", f"-modfile={_modfile(version)}", "-trimpath"]
     command += ["-ldflags=-s -w", f"-tags=k{version.replace('.', '')}"]
     command += ["-o", str(fresh), "."]
-    done = subprocess.run(
-        command, cwd=HERE, env=_environment(), stderr=subprocess.PIPE, text=True
-    )
+    done = subprocess.run(command, cwd=HERE, env=env, stderr=subprocess.PIPE, text=True)
     if done.returncode:
         raise BuildFailed(_advice(version, done.stderr))
     fresh.replace(cached)
     print(f"engine-{version} built in {time.monotonic() - start:.0f} s")
     return cached
+
+
+def _writable(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(folder, os.W_OK)
 
 
 def _environment() -> dict[str, str]:
