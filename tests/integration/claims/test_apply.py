@@ -155,9 +155,12 @@ def test_submit_refuses_fields_that_nobody_knows(submitted, template):
         submitted(template(gpuMemory="16Gi"))
 
 
-def test_submit_asks_kubernetes_whether_the_person_may(submitted, template):
-    with pytest.raises(ClusterForbidden):
-        submitted(template(namespace="ai-training"))
+def test_submit_asks_kubernetes_whether_the_person_may(submitted, template, ada):
+    [tenant] = ada.tenants.all()
+    tenant.namespaces.create(cluster="demo", namespace="default")
+
+    with pytest.raises(ClusterForbidden, match="ada@orchid"):
+        submitted(template(namespace="default"))
 
 
 def test_apply_fails_when_a_class_changed(admin, submitted, template, observe):
