@@ -16,7 +16,6 @@ from simcluster.app import Api
 from simcluster.controllers import Controllers
 from simcluster.engine import Engine
 from simcluster.fleet import DEMO, begin
-from simcluster.population import populate
 from simcluster.registry import Registry
 from simcluster.schema import FOLDER, Schemas
 from simcluster.storage import Store
@@ -62,8 +61,8 @@ def _options() -> argparse.Namespace:
 
 async def _serve(options: argparse.Namespace, listener: socket.socket) -> None:
     store = Store(options.state)
-    is_new, is_demo = store.version == 1, not (options.fleet or options.tokens)
-    if is_new:
+    if store.version == 1:
+        is_demo = options.fleet is None and options.tokens is None
         begin(store, DEMO if is_demo else options.fleet or ())
     engine = Engine(store, options.version, options.engine_run_dir)
     tokens = read_tokens(options.tokens) if options.tokens else _TOKENS
@@ -74,8 +73,6 @@ async def _serve(options: argparse.Namespace, listener: socket.socket) -> None:
     _write_kubeconfig(
         options.state.with_name(f"{options.state.name}.kubeconfig"), url, tokens
     )
-    if is_new and is_demo:
-        await populate(registry)
     server = uvicorn.Server(
         uvicorn.Config(
             api.application(),

@@ -22,7 +22,11 @@ from simcluster.storage import Store
 
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _VALIDATIONS = ("", "Ignore", "Strict", "Warn")
-_DOCUMENTS = {"api/v1": "core-v1", "apis/resource.k8s.io/v1": "resource.k8s.io-v1"}
+_OPENAPI = "openapi/v3/"
+_DOCUMENTS = {
+    f"{_OPENAPI}api/v1": "core-v1",
+    f"{_OPENAPI}apis/resource.k8s.io/v1": "resource.k8s.io-v1",
+}
 
 
 class Target(NamedTuple):
@@ -103,41 +107,27 @@ class Api:
         if path == "metrics":
             text = f'forbidden: User "{user.name}" cannot get path "/metrics"'
             raise Refusal(403, "Forbidden", text, {})
-        found = self._document(path.split("/"))
+        found = self._document(path)
         return (
             PlainTextResponse("404 page not found", 404)
             if found is None
             else _json(found)
         )
 
-    def _document(self, parts: list[str]) -> Object | None:
-        match parts:
-            case ["version"]:
-                major, minor, *_ = self.version.split(".")
-                return {
-                    "major": major,
-                    "minor": minor,
-                    "gitVersion": f"v{self.version}",
-                }
-            case ["api"]:
-                return {"kind": "APIVersions", "versions": ["v1"]}
-            case ["apis"]:
-                return kinds.groups()
-            case ["apis", name]:
-                return kinds.group(name)
-            case ["api", "v1"]:
-                return kinds.resources("", "v1")
-            case ["apis", group, version] if (group, version) in kinds.GROUP_VERSIONS:
-                return kinds.resources(group, version)
-            case ["openapi", "v3"]:
-                urls = {
-                    p: {"serverRelativeURL": f"/openapi/v3/{p}"} for p in _DOCUMENTS
-                }
-                return {"paths": urls}
-            case ["openapi", "v3", *path] if (name := "/".join(path)) in _DOCUMENTS:
-                schemas = self.schemas.documents[_DOCUMENTS[name]]
-                return {"openapi": "3.0.0", "components": {"schemas": schemas}}
-        return None
+    def _document(self, path: str) -> Object | None:
+        """Return a document that is no resource, or None."""
+        first, *rest = path.split("/")
+        major, minor, *_ = self.version.split(".")
+        if first in ("api", "apis"):
+            return kinds.discovery(first, rest)
+        if path in _DOCUMENTS:
+            schemas = self.schemas.documents[_DOCUMENTS[path]]
+            return {"openapi": "3.0.0", "components": {"schemas": schemas}}
+        paths: Object = {
+            p.removeprefix(_OPENAPI): {"serverRelativeURL": f"/{p}"} for p in _DOCUMENTS
+        }
+        version: Object = {"major": major, "minor": minor, "gitVersion": f"v{self.version}"}
+        return {"version": version, "openapi/v3": {"paths": paths}}.get(path)
 
     async def _review(self, request: Request, user: User) -> Response:
         """Answer a SelfSubjectAccessReview."""

@@ -225,7 +225,7 @@ class Controllers:
         """Place a pod where its claims fit best, or say why it does not fit."""
         claims, uid = self._claims(pod), pod["metadata"]["uid"]
         if claims is None or self._tried.get(uid) == self._world:
-            return
+            return None
         self._tried[uid] = self._world
         nodes = {
             node["metadata"]["name"]: _refuses(node, pod)
@@ -238,7 +238,7 @@ class Controllers:
             answers = await self._engine.allocate(stamped, willing)
         if self._claims(pod) != claims or self._is_changed(pod):
             del self._tried[uid]
-            return
+            return None
         for answer in answers.values():
             if answer.outcome in (Outcome.ERROR, Outcome.UNDECIDED):
                 text = f'running "DynamicResources" filter plugin: {answer.message}'

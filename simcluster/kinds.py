@@ -91,22 +91,22 @@ REVIEW = ("authorization.k8s.io", "v1", "selfsubjectaccessreviews")
 GROUP_VERSIONS = sorted({path[:2] for path in BY_PATH} | {REVIEW[:2]})
 
 
-def groups() -> Object:
-    """Return the APIGroupList."""
-    found = [_group(group, version) for group, version in GROUP_VERSIONS if group]
-    return {"kind": "APIGroupList", "apiVersion": "v1", "groups": found}
+def discovery(first: str, rest: list[str]) -> Object | None:
+    """Return the discovery document at /api/… or /apis/…, or None."""
+    groups = [_group(group, version) for group, version in GROUP_VERSIONS if group]
+    if not rest:
+        listed = {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
+        return (
+            listed if first == "apis" else {"kind": "APIVersions", "versions": ["v1"]}
+        )
+    group, version = ["", *rest][-2:]
+    if (group, version) in GROUP_VERSIONS and (group == "") == (first == "api"):
+        return _resources(group, version)
+    found = [each for each in groups if [each["name"]] == rest]
+    return {"kind": "APIGroup", "apiVersion": "v1", **found[0]} if found else None
 
 
-def group(name: str) -> Object | None:
-    """Return one APIGroup, or None."""
-    for known, version in GROUP_VERSIONS:
-        if known == name:
-            return {"kind": "APIGroup", "apiVersion": "v1", **_group(name, version)}
-    return None
-
-
-def resources(group: str, version: str) -> Object:
-    """Return the APIResourceList of a group's version."""
+def _resources(group: str, version: str) -> Object:
     listed = []
     for kind in KINDS:
         if (kind.group, kind.version) == (group, version):

@@ -6,6 +6,7 @@ import base64
 import re
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
+from typing import NamedTuple
 
 import orjson
 
@@ -89,51 +90,75 @@ def watching(
         Refusal: A parameter is wrong.
     """
     _demand_watch_options(query)
+    chosen = _filter(kind, query)
     try:
         since = _number(query, "resourceVersion")
     except Refusal as error:
         raise Refusal(500, "", str(error)) from error
-    return _lines(store, kind, namespace, query, since)
+    if is_true(query, "sendInitialEvents"):
+        since = 0
+    return _lines(_Scope(kind, namespace, chosen), store, query, since)
+
+
+class _Scope(NamedTuple):
+    """What a watch is about."""
+
+    kind: Kind
+    namespace: str
+    chosen: Filter
+
+    def initial(self, store: Store, query: Query) -> list[bytes]:
+        """Return what a watch from no version begins with."""
+        present = filter(self.chosen, store.items(self.kind, self.namespace))
+        lines = [_line("ADDED", self.kind.stamped(each)) for each in present]
+        if is_true(query, "sendInitialEvents") and is_true(
+            query, "allowWatchBookmarks"
+        ):
+            end = {"k8s.io/initial-events-end": "true"}
+            lines.append(_bookmark(self.kind, store.version, end))
+        return lines
+
+    def event(self, change: Change) -> bytes:
+        """Return an event as a watch with a selector sees it, or nothing."""
+        if change.resource != self.kind.resource or self.namespace not in (
+            "",
+            change.key[0],
+        ):
+            return b""
+        was = change.prior is not None and self.chosen(change.prior)
+        is_now = change.type != "DELETED" and self.chosen(change.body)
+        if not was and not is_now:
+            return b""
+        type_ = "DELETED" if not is_now else "MODIFIED" if was else "ADDED"
+        return _line(type_, self.kind.stamped(change.body))
 
 
 async def _lines(
-    store: Store, kind: Kind, namespace: str, query: Query, since: int
+    scope: _Scope, store: Store, query: Query, since: int
 ) -> AsyncIterator[bytes]:
-    chosen, bookmarks = _filter(kind, query), is_true(query, "allowWatchBookmarks")
-    initial, ends = is_true(query, "sendInitialEvents"), _ends(query)
-    if not initial and 0 < since < store.floor:
+    if 0 < since < store.floor:
         text = f"too old resource version: {since} ({store.floor})"
         yield _line("ERROR", refusals.expired(text).status())
         return
-    if initial or not since:
+    if not since:
         since = store.version
-        for each in store.items(kind, namespace):
-            if chosen(each):
-                yield _line("ADDED", kind.stamped(each))
-        if initial and bookmarks:
-            yield _bookmark(kind, since, {"k8s.io/initial-events-end": "true"})
-    told = time.monotonic()
+        for line in scope.initial(store, query):
+            yield line
+    ends, told = (
+        time.monotonic() + (_number(query, "timeoutSeconds") or 1800),
+        time.monotonic(),
+    )
     while (left := ends - time.monotonic()) > 0:
         for change in store.since(since):
-            if change.resource == kind.resource and namespace in ("", change.key[0]):
-                if line := _event(kind, change, chosen):
-                    yield line
-        since = max(since, store.version)
-        silent = time.monotonic() - told
-        if bookmarks and (silent >= BOOKMARK_SECONDS or left <= 1):
-            yield _bookmark(kind, since)
+            since = change.version
+            if line := scope.event(change):
+                yield line
+        is_due = time.monotonic() - told >= BOOKMARK_SECONDS or left <= 1
+        if is_due and is_true(query, "allowWatchBookmarks"):
             told = time.monotonic()
-        await store.wait(min(left, BOOKMARK_SECONDS, left - 1 if left > 1 else left))
-
-
-def _event(kind: Kind, change: Change, chosen: Filter) -> bytes:
-    """Return an event as a watch with a selector sees it, or nothing."""
-    was = change.prior is not None and chosen(change.prior)
-    is_now = change.type != "DELETED" and chosen(change.body)
-    if not was and not is_now:
-        return b""
-    type_ = "DELETED" if not is_now else "MODIFIED" if was else "ADDED"
-    return _line(type_, kind.stamped(change.body))
+            yield _bookmark(scope.kind, since)
+        if store.version <= since:
+            await store.wait(min(BOOKMARK_SECONDS, left - 1 if left > 1 else left))
 
 
 def _line(type_: str, body: Object) -> bytes:
@@ -145,10 +170,6 @@ def _bookmark(kind: Kind, version: int, annotations: Object | None = None) -> by
     if annotations:
         metadata["annotations"] = annotations
     return _line("BOOKMARK", kind.stamped({"metadata": metadata}))
-
-
-def _ends(query: Query) -> float:
-    return time.monotonic() + (_number(query, "timeoutSeconds") or 1800)
 
 
 def _number(query: Query, name: str, said: str = "") -> int:
@@ -240,7 +261,7 @@ def _labels(body: Object) -> Object:
 
 def _field_test(kind: Kind, text: str) -> Filter:
     known = ("metadata.name", "metadata.namespace", *_FIELDS.get(kind, ()))
-    key, operator, value = (re.split("(!=|==?)", text, maxsplit=1) + ["", ""])[:3]
+    key, operator, value, *_ = [*re.split("(!=|==?)", text, maxsplit=1), "", ""]
     if key not in known:
         listed = ", ".join(f'"{name}"' for name in known)
         raise bad_request(f'"{key}" is not a known field selector: only {listed}')

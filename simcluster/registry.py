@@ -75,28 +75,14 @@ class Registry:
         if kind.namespaced:
             metadata["namespace"] = namespace
             self._demand_namespace(kind, metadata.get("name", ""), namespace)
-        if not metadata.get("name") and metadata.get("generateName"):
-            metadata["name"] = generated(metadata["generateName"])
-        if metadata.get("resourceVersion"):
-            raise Refusal(
-                500, "", "resourceVersion should not be set on objects to be created"
-            )
-        for stale in (*_KEPT, *_DELETION):
-            if stale != "generateName":
-                metadata.pop(stale, None)
-        metadata |= {"uid": str(uuid.uuid4()), "creationTimestamp": moment()}
-        if kind.has_generation:
-            metadata["generation"] = 1
+        body["metadata"] = metadata = _begin(kind, metadata)
         if kind.has_status:
             body.pop("status", None)
         fill_in(kind, body, moment())
         await self._validate(kind, body)
         if there := self._store.get(kind, metadata["name"], namespace):
-            raise refusals.exists(
-                kind,
-                metadata["name"],
-                deleting="deletionTimestamp" in there["metadata"],
-            )
+            deleting = "deletionTimestamp" in there["metadata"]
+            raise refusals.exists(kind, metadata["name"], deleting=deleting)
         return body if how.dry_run else self._store.put(kind, body)
 
     async def update(
@@ -243,6 +229,18 @@ class Registry:
         return new
 
 
+def _begin(kind: Kind, sent: Object) -> Object:
+    """Return the metadata of a new object."""
+    if sent.get("resourceVersion"):
+        text = "resourceVersion should not be set on objects to be created"
+        raise Refusal(500, "", text)
+    found = {k: v for k, v in sent.items() if k not in (*_KEPT, *_DELETION)}
+    if base := sent.get("generateName"):
+        found = {"name": generated(base), **found, "generateName": base}
+    found |= {"uid": str(uuid.uuid4()), "creationTimestamp": moment()}
+    return {**found, "generation": 1} if kind.has_generation else found
+
+
 def _finalizers(kind: Kind, body: Object) -> bool:
     held = body["metadata"].get("finalizers")
     return bool(held or (kind == NAMESPACE and body["spec"].get("finalizers")))
@@ -267,9 +265,9 @@ def _demand_mutable(kind: Kind, name: str, old: Object, new: Object) -> None:
     if kind == CLAIM and status.get("reservedFor") and "allocation" not in status:
         text = "may not be specified when `allocated` is not set"
         found.append(Cause("Forbidden", "status.reservedFor", text))
-    if kind == CLAIM and "allocation" in before and "allocation" in status:
-        if before["allocation"] != status["allocation"]:
-            found.append(Cause("Invalid", "status.allocation", "field is immutable"))
+    allocations = [each.get("allocation") for each in (before, status)]
+    if kind == CLAIM and all(allocations) and allocations[0] != allocations[1]:
+        found.append(Cause("Invalid", "status.allocation", "field is immutable"))
     fresh = set(new["metadata"].get("finalizers", [])) - set(
         old["metadata"].get("finalizers", [])
     )

@@ -55,14 +55,14 @@ def parse(kind: str, content: bytes) -> Object:
     text = content.decode(errors="replace")
     try:
         body = json.loads(text, object_pairs_hook=_fields)
-        if not isinstance(body, dict):
-            raise ValueError("not an object")  # noqa: TRY004  read like a parse error
-    except ValueError as error:
+        body.twice  # noqa: B018  an object has it, nothing else does
+    except (ValueError, AttributeError) as error:
         raise bad_request(
             f"the object provided is unrecognized (must be of type {kind}): couldn't get"
             f" version/kind; json parse error: {error} ({text[:40] or '<empty>'})"
         ) from error
-    return body
+    found: Object = body
+    return found
 
 
 def _fields(pairs: list[tuple[str, Any]]) -> _Fields:
@@ -120,7 +120,11 @@ class _Reader:
         if place.struct == "Quantity":
             return self._quantity(value)
         kind = schema.get("type", "")
-        if kind in _TYPES:
+        is_raw = kind == "object" and not schema.keys() & {
+            "properties",
+            "additionalProperties",
+        }
+        if kind in _TYPES and not is_raw:
             self._check_type(kind, value, place)
         if "properties" in schema:
             return self._object(schema["properties"], value, place)

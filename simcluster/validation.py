@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import NamedTuple
 
 from simcluster.defaults import claim_spec, leaves
-from simcluster.kinds import CLAIM, CLASS, NAMESPACE, POD, TEMPLATE, Kind, Object
+from simcluster.kinds import CLAIM, CLASS, NAMESPACE, POD, SLICE, TEMPLATE, Kind, Object
 from simcluster.refusals import Cause
 
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
@@ -32,6 +32,9 @@ _BAD_REFERENCE = (
     "must be the name of a request in the claim or the name of a request and a"
     " subrequest separated by '/'"
 )
+_NUMBER = "(0|[1-9][0-9]*)"
+_SEMVER = rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}([-+].*)?"
+_PLACES = ("nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection")
 _ONE_OF = "exactly one of `exactly` or `firstAvailable` is required"
 _ONE_ATTRIBUTE = (
     'exactly one of "matchAttribute" or "distinctAttribute" is required,'
@@ -43,7 +46,7 @@ _NO_ADMIN = (
     f"admin access to devices requires the `{ADMIN_LABEL}: true` label on the"
     " containing namespace"
 )
-_MAX_BYTES = 10 * 1024
+_MAX_BYTES, _MAX_NAME = 10 * 1024, 253
 _MAX_REQUESTS, _MAX_ALTERNATIVES = 32, 8
 _CHOICES = {
     "allocationMode": ("All", "ExactCount"),
@@ -70,8 +73,8 @@ async def problems(kind: Kind, body: Object, judge: Judge) -> list[Cause]:
     if kind in (CLAIM, TEMPLATE):
         path = "spec.devices" if kind == CLAIM else "spec.spec.devices"
         found += _claim(claim_spec(kind, body)["devices"], path)
-    elif kind == POD:
-        found += _pod(body["spec"])
+    elif kind in (POD, SLICE):
+        found += (_pod if kind == POD else _slice)(body.get("spec", {}))
     return found + await _expressions(list(_selectors(kind, body)), judge)
 
 
@@ -96,6 +99,9 @@ def _name(kind: Kind, name: str) -> Causes:
         yield Cause("Invalid", "metadata.name", _BAD_LABEL, name)
     elif kind.group.startswith("rbac.") or kind == NAMESPACE:
         return
+    elif len(name) > _MAX_NAME:
+        text = f"must be no more than {_MAX_NAME} characters"
+        yield Cause("Invalid", "metadata.name", text, name)
     elif not re.fullmatch(_SUBDOMAIN, name):
         yield Cause("Invalid", "metadata.name", _BAD_SUBDOMAIN, name)
 
@@ -107,15 +113,12 @@ def _claim(devices: Object, path: str) -> Causes:
         yield Cause("TooMany", f"{path}.requests", limit, len(requests))
         return
     names: set[str] = set()
+    yield from _twice(requests, f"{path}.requests")
     for number, request in enumerate(requests):
-        place, name = f"{path}.requests[{number}]", request.get("name", "")
-        if name in names:
-            yield Cause("Duplicate", place, "", request)
-        names |= {
-            name,
-            *(f"{name}/{a.get('name')}" for a in request.get("firstAvailable", [])),
-        }
-        yield from _request(request, place)
+        name = request.get("name", "")
+        alternatives = request.get("firstAvailable", [])
+        names |= {name, *(f"{name}/{each.get('name')}" for each in alternatives)}
+        yield from _request(request, f"{path}.requests[{number}]")
     for number, constraint in enumerate(devices.get("constraints", [])):
         yield from _constraint(constraint, f"{path}.constraints[{number}]", names)
     for number, config in enumerate(devices.get("config", [])):
@@ -135,6 +138,7 @@ def _request(request: Object, path: str) -> Causes:
     if len(alternatives) > _MAX_ALTERNATIVES:
         limit = f"must have at most {_MAX_ALTERNATIVES} items"
         yield Cause("TooMany", f"{path}.firstAvailable", limit, len(alternatives))
+    yield from _twice(alternatives, f"{path}.firstAvailable")
     for number, each in enumerate(alternatives):
         place = f"{path}.firstAvailable[{number}]"
         yield from _matches(each, "name", place, _LABEL, _BAD_LABEL)
@@ -185,11 +189,24 @@ def _config(config: Object, path: str, names: set[str]) -> Causes:
         return
     place = f"{path}.opaque"
     yield from _matches(config["opaque"], "driver", place, _SUBDOMAIN, _BAD_SUBDOMAIN)
-    if "parameters" not in config["opaque"]:
+    parameters = config["opaque"].get("parameters")
+    if parameters is None:
         yield Cause("Required", f"{place}.parameters")
+    elif not isinstance(parameters, dict):
+        text = "must be a valid JSON object"
+        yield Cause("Invalid", f"{place}.parameters", text, parameters)
+
+
+def _twice(items: list[Object], path: str) -> Causes:
+    names = [item.get("name") for item in items]
+    for number, item in enumerate(items):
+        if item.get("name") in names[:number]:
+            yield Cause("Duplicate", f"{path}[{number}]", "", item)
 
 
 def _references(holder: Object, path: str, names: set[str]) -> Causes:
+    asked = [{"name": name} for name in holder.get("requests", [])]
+    yield from _twice(asked, f"{path}.requests")
     for number, name in enumerate(holder.get("requests", [])):
         if name not in names:
             yield Cause("Invalid", f"{path}.requests[{number}]", _BAD_REFERENCE, name)
@@ -208,6 +225,29 @@ def _one_of(holder: Object, field: str, path: str) -> Causes:
     if value not in choices:
         text = "supported values: " + ", ".join(f'"{choice}"' for choice in choices)
         yield Cause("NotSupported", f"{path}.{field}", text, value)
+
+
+def _slice(spec: Object) -> Causes:
+    devices = spec.get("devices", [])
+    if sum(field in spec for field in _PLACES) != 1:
+        text = (
+            f"exactly one of {', '.join(f'`{field}`' for field in _PLACES)} is required"
+        )
+        yield Cause("Required", "spec", text)
+    yield from _twice(devices, "spec.devices")
+    for number, device in enumerate(devices):
+        path = f"spec.devices[{number}]"
+        yield from _matches(device, "name", path, _LABEL, _BAD_LABEL)
+        for name, value in device.get("attributes", {}).items():
+            place = f"{path}.attributes[{name}]"
+            if len(value) != 1:
+                yield Cause(
+                    "Invalid", place, "exactly one value must be specified", value
+                )
+            elif not re.fullmatch(_SEMVER, value.get("version", "0.0.0")):
+                yield Cause(
+                    "Invalid", f"{place}.version", "must be a semver", value["version"]
+                )
 
 
 def _pod(spec: Object) -> Causes:
