@@ -39,6 +39,7 @@ READ_SECONDS = 30
 LIST_SECONDS = 60
 USER_AGENT = "slicewise"
 _ERROR = "ERROR"
+_NUL = rb"\u0000"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +147,20 @@ def _decoded(text: bytes) -> Json | None:
         value = orjson.loads(text)
     except orjson.JSONDecodeError:
         return None
-    return value if isinstance(value, dict) else None
+    if not isinstance(value, dict):
+        return None
+    return _without_nul(value) if _NUL in text else value
+
+
+def _without_nul(value: Any) -> Any:
+    """Return a value with each NUL character as U+FFFD: databases refuse the former."""
+    if isinstance(value, str):
+        return value.replace("\0", "\ufffd")
+    if isinstance(value, list):
+        return [_without_nul(each) for each in value]
+    if isinstance(value, dict):
+        return {_without_nul(key): _without_nul(each) for key, each in value.items()}
+    return value
 
 
 def in_v1(obj: Json, kind: Kind) -> Json:
@@ -186,9 +200,11 @@ def _why(error: Exception) -> str:
 
 
 class Watch:
-    """Events of one watch, as they come; ends when the server ends it.
+    """Events of one watch, as they come.
 
-    Closing is for any thread: a read that waits then ends at once.
+    It ends when the server ends it, or has been silent for too long: then too its
+    reader goes on from where it was. Closing is for any thread: a read that waits
+    then ends at once.
     """
 
     def __init__(self, response: Any, connection: Connection, kind: Kind) -> None:
@@ -222,7 +238,7 @@ class Watch:
 
         Raises:
             WatchExpired: The server no longer has what follows.
-            ClusterUnavailable: The connection broke, or was silent too long.
+            ClusterUnavailable: The connection broke.
         """
         for line in self._lines():
             event = _decoded(line) or {}
@@ -233,9 +249,11 @@ class Watch:
             yield happened, in_v1(body, self._kind)
 
     def _lines(self) -> Iterator[bytes]:
+        from urllib3.exceptions import ReadTimeoutError
+
         rest = b""
         try:
-            with answering(self._connection):
+            with answering(self._connection), suppress(ReadTimeoutError):
                 for chunk in self._response.stream(None):
                     *lines, rest = (rest + chunk).split(b"\n")
                     yield from filter(None, lines)

@@ -51,6 +51,10 @@ class SimServer:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
+    @property
+    def pid(self) -> int:
+        return self._children.pids()["simcluster"]
+
     def kill(self) -> None:
         self._children.kill("simcluster")
 
