@@ -198,4 +198,7 @@ def _stop_pid(pid: int) -> None:
         os.kill(pid, signal.SIGINT)
     deadline = time.monotonic() + 10
     while Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
+        time.sleep(0.02)
+        # A child of ours stays in /proc until its end is taken note of.
+        with suppress(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)

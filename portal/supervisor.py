@@ -16,7 +16,7 @@ import sys
 import time
 import urllib.request
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from portal import embedded
 from portal.demo import memory, people
@@ -98,11 +98,24 @@ def _only_one() -> Iterator[bool]:
 
 
 def _where() -> str:
+    known = _note()
+    if not known:
+        return "and is just starting"
+    return f"at {known['address']} (process {known['pid']})"
+
+
+def _note() -> dict[str, Any]:
+    """Return what the supervisor that runs, or was killed, noted of itself."""
     try:
         known = json.loads((embedded.run_dir() / "supervisor.json").read_text())
-        return f"at {known['address']} (process {known['pid']})"
-    except (OSError, ValueError, KeyError):
-        return "and is just starting"
+    except (OSError, ValueError):
+        return {}
+    return known if isinstance(known, dict) else {}
+
+
+def _write_note(stack: Stack) -> None:
+    known = {"pid": os.getpid(), "address": stack.address, "owns": sorted(stack.owns)}
+    (embedded.run_dir() / "supervisor.json").write_text(json.dumps(known))
 
 
 def _stack(options: argparse.Namespace) -> Stack:
@@ -111,7 +124,6 @@ def _stack(options: argparse.Namespace) -> Stack:
     Raises:
         NotStarted: The port is taken, or no such kubeconfig.
     """
-    (embedded.run_dir() / "supervisor.json").unlink(missing_ok=True)
     port = options.port or free_port()
     if not port_is_free(port):
         raise NotStarted(
@@ -146,6 +158,9 @@ def _run(stack: Stack) -> int:
 def _start(stack: Stack, children: list[Child]) -> None:
     say("Starting Postgres and Valkey" + _seconds_on_a_first_run())
     stack.open_databases()
+    # What a killed supervisor started and left behind is ours to stop.
+    stack.owns |= set(_note().get("owns", [])) & set(embedded.pids())
+    _write_note(stack)
     _add(children, stack.engine())
     control_plane = stack.control_plane()
     if control_plane is not None:
@@ -251,8 +266,6 @@ def _await(
 
 
 def _announce(stack: Stack) -> None:
-    known = {"pid": os.getpid(), "address": stack.address, "port": stack.port}
-    (embedded.run_dir() / "supervisor.json").write_text(json.dumps(known))
     say(f"\nSlicewise is ready at {stack.address}\n\nSign in as\n{people.log_ins()}\n")
     say(f"Logs are in {stack.state / 'logs'}. Ctrl-C stops everything.")
 

@@ -1,7 +1,8 @@
-"""How much memory processes take, each with what it started (Linux)."""
+"""How much memory processes take, each but ourselves with what it started (Linux)."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 PROC = Path("/proc")
@@ -41,7 +42,7 @@ def table(pids: dict[str, int]) -> str:
     lines = [f"{'':<14}{'processes':>10}{'RSS MiB':>10}{'PSS MiB':>10}"]
     total = [0, 0, 0]
     for name, pid in pids.items():
-        members = family(pid)
+        members = [pid] if pid == os.getpid() else family(pid)
         rss = sum(_field(each, "status", "VmRSS:") for each in members)
         pss = sum(_field(each, "smaps_rollup", "Pss:") for each in members)
         row = (len(members), rss // 1024, pss // 1024)
