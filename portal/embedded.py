@@ -180,7 +180,10 @@ def stop(names: Collection[str] = ("postgres", "valkey")) -> list[str]:
     """Stop those of the named embedded servers that run; return their names."""
     running = {name: pid for name, pid in pids().items() if name in names}
     for pid in running.values():
-        _stop_pid(pid)
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGINT)
+    for pid in running.values():
+        _await_end(pid)
     return list(running)
 
 
@@ -192,10 +195,8 @@ def _is_ours(pid: int, name: str) -> bool:
         return False
 
 
-def _stop_pid(pid: int) -> None:
-    """Interrupt a process, and wait for its end at most 10 s."""
-    with suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGINT)
+def _await_end(pid: int) -> None:
+    """Wait for the end of a process, at most 10 s."""
     deadline = time.monotonic() + 10
     while Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
         time.sleep(0.02)
