@@ -26,13 +26,14 @@ import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import IO
 
 import httpx
 from ruamel.yaml import YAML
 
 from tests.cluster import build, credentials
 from tests.cluster.client import Client, Object, Refused, path_of
+from tests.cluster.commands import Commands, Settings
 from tests.cluster.processes import Children, ProgramEnded, free_ports
 
 READY_SECONDS = 60
@@ -40,10 +41,10 @@ START_ATTEMPTS = 3
 PREFIX = "slicewise-controlplane-"
 RBAC_FILE = Path(__file__).parents[2] / "deploy" / "rbac.yaml"
 RBAC_GROUP = "rbac.authorization.k8s.io"
-CONTROLLERS = "*,-node-lifecycle-controller,-node-ipam-controller"
+RESOURCES = {"cpu": "64", "memory": "512Gi", "pods": "110"}
 NODE_STATUS = {
-    "allocatable": {"cpu": "64", "memory": "512Gi", "pods": "110"},
-    "capacity": {"cpu": "64", "memory": "512Gi", "pods": "110"},
+    "allocatable": RESOURCES,
+    "capacity": RESOURCES,
     "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}],
 }
 
@@ -78,12 +79,9 @@ class ControlPlane:
     ) -> None:
         """Remember what to start; nothing is started yet."""
         self.version = version
-        self._gates = dict(gates or {})
-        self._runtime_config = dict(runtime_config or {})
+        self._settings = Settings(gates or {}, runtime_config or {}, flags or {})
         self._users = dict(users or {})
         self._wanted_state = state
-        self._flags = dict(flags or {})
-        self._lock: IO[str] | None = None
 
     def __enter__(self) -> ControlPlane:
         """Start everything and wait until it serves.
@@ -93,7 +91,7 @@ class ControlPlane:
             NotReady: They did not come up.
         """
         self.binaries = build.build(self.version)
-        self.state = self._take_state()
+        self.state, self._lock = _take_state(self._wanted_state)
         self.credentials = credentials.prepare(self.state / "keys", self._users)
         self._children = Children(self.state)
         try:
@@ -115,13 +113,12 @@ class ControlPlane:
             self.admin.close()
         if self._wanted_state is None:
             shutil.rmtree(self.state, ignore_errors=True)
-        if self._lock:
-            self._lock.close()
+        self._lock.close()
 
     @property
     def server(self) -> str:
         """Return the API server's address."""
-        return f"https://127.0.0.1:{self._ports[2]}"
+        return self._commands.server
 
     @property
     def ca_file(self) -> Path:
@@ -152,15 +149,20 @@ class ControlPlane:
             token=self.credentials.tokens[user],
         )
 
+    def service_account_token(self, namespace: str, name: str) -> str:
+        """Return a token of a ServiceAccount, good for an hour."""
+        path = f"{path_of('ServiceAccount', namespace, name)}/token"
+        version = "authentication.k8s.io/v1"
+        request = {"apiVersion": version, "kind": "TokenRequest", "spec": {}}
+        return str(self.admin.call("POST", path, request)["status"]["token"])
+
     def add_node(self, name: str, labels: Mapping[str, str] | None = None) -> Object:
         """Create a node that is Ready and takes pods; returns what is stored."""
         labels = {"kubernetes.io/hostname": name} | dict(labels or {})
-        node = {
-            "apiVersion": "v1",
-            "kind": "Node",
-            "metadata": {"name": name, "labels": labels},
-        }
-        return self.apply([node])[0]
+        metadata = {"name": name, "labels": labels}
+        return self.apply([{"apiVersion": "v1", "kind": "Node", "metadata": metadata}])[
+            0
+        ]
 
     def apply(self, objects: Iterable[Object]) -> list[Object]:
         """Create each object, or make the stored one like it; status is written too.
@@ -174,13 +176,12 @@ class ControlPlane:
         return [self._apply(json.loads(json.dumps(each))) for each in objects]
 
     def _apply(self, manifest: Object) -> Object:
-        status = manifest.pop(
-            "status", NODE_STATUS if manifest["kind"] == "Node" else None
-        )
+        is_node = manifest["kind"] == "Node"
+        status = manifest.pop("status", NODE_STATUS if is_node else None)
         stored = self._create_or_replace(manifest)
         if status:
             stored = self.admin.patch(stored, {"status": status}, "status")
-        if manifest["kind"] == "Node":
+        if is_node:
             taints = manifest.get("spec", {}).get("taints", [])
             stored = self.admin.patch(stored, {"spec": {"taints": taints}})
         return stored
@@ -199,88 +200,66 @@ class ControlPlane:
 
     def install_rbac(self) -> None:
         """Apply `deploy/rbac.yaml`; what its ServiceAccount may, the user slicewise may."""
+        user = {"apiGroup": RBAC_GROUP, "kind": "User", "name": credentials.PORTAL}
         for each in read_manifests(RBAC_FILE):
             subjects = each.get("subjects", [])
             if any(subject["kind"] == "ServiceAccount" for subject in subjects):
-                subjects.append(
-                    {"apiGroup": RBAC_GROUP, "kind": "User", "name": credentials.PORTAL}
-                )
+                subjects.append(user)
             self.apply([each])
-
-    def service_account_token(self, namespace: str, name: str) -> str:
-        """Return a token of a ServiceAccount, good for an hour."""
-        request = {
-            "apiVersion": "authentication.k8s.io/v1",
-            "kind": "TokenRequest",
-            "spec": {},
-        }
-        path = path_of("ServiceAccount", namespace, name)
-        return str(self.admin.call("POST", f"{path}/token", request)["status"]["token"])
 
     def compact(self) -> None:
         """Make etcd forget every revision but the newest, so that old ones are Gone."""
-        etcd = f"http://127.0.0.1:{self._ports[0]}"
-        status = httpx.post(f"{etcd}/v3/maintenance/status", json={}).raise_for_status()
-        revision = status.json()["header"]["revision"]
-        answer = httpx.post(
-            f"{etcd}/v3/kv/compaction", json={"revision": revision, "physical": True}
-        )
-        answer.raise_for_status()
+        url = f"{self._commands.etcd_url}/v3"
+        status = httpx.post(f"{url}/maintenance/status", json={}).raise_for_status()
+        wanted = {"revision": status.json()["header"]["revision"], "physical": True}
+        httpx.post(f"{url}/kv/compaction", json=wanted).raise_for_status()
 
     def restart_api_server(self, *, crash: bool = False) -> None:
         """Stop the API server, or kill it, and start it again at the same address."""
         (self._children.kill if crash else self._children.stop)("kube-apiserver")
         self.admin.close()
-        self._children.start("kube-apiserver", self._api_server_command())
-        self._wait_ready()
+        self._children.start("kube-apiserver", self._commands.api_server())
+        self._wait_for("/readyz", "etcd", "kube-apiserver")
         self._start_controllers()
-
-    def _take_state(self) -> Path:
-        if self._wanted_state is None:
-            _remove_abandoned()
-            state = Path(tempfile.mkdtemp(prefix=PREFIX))
-        else:
-            state = self._wanted_state.resolve()
-            state.mkdir(parents=True, exist_ok=True)
-        self._lock = (state / "lock").open("w")
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise NotReady(
-                f"{state} is in use by another control plane; choose another folder."
-            ) from error
-        return state
 
     def _start(self) -> None:
         for attempt in range(1, START_ATTEMPTS + 1):
-            self._ports = free_ports(3)
+            etcd, peer, server = free_ports(3)
+            self._commands = Commands(
+                self.binaries,
+                self.state,
+                self.credentials,
+                self._settings,
+                (etcd, peer, server),
+            )
             try:
-                return self._start_on_ports()
+                return self._start_all()
             except ProgramEnded as error:
                 self._children.stop_all()
-                if attempt == START_ATTEMPTS or "address already in use" not in str(
-                    error
-                ):
+                is_port_taken = "address already in use" in str(error)
+                if attempt == START_ATTEMPTS or not is_port_taken:
                     raise NotReady(str(error)) from error
         return None
 
-    def _start_on_ports(self) -> None:
-        self._children.start("etcd", self._etcd_command())
-        self._children.start("kube-apiserver", self._api_server_command())
+    def _start_all(self) -> None:
+        self._children.start("etcd", self._commands.etcd())
+        self._children.start("kube-apiserver", self._commands.api_server())
         self.admin = self.client()
-        self._wait_ready()
+        self._wait_for("/readyz", "etcd", "kube-apiserver")
         self._start_controllers()
 
     def _start_controllers(self) -> None:
         """Start scheduler and controllers, or those that gave up without an API server."""
-        for name in ("kube-scheduler", "kube-controller-manager"):
+        commands = {
+            "kube-scheduler": self._commands.scheduler,
+            "kube-controller-manager": self._commands.controller_manager,
+        }
+        for name, command in commands.items():
             if not self._children.is_running(name):
-                self._children.start(name, self._controller_command(name))
+                kubeconfig = self.kubeconfig(f"system:{name}")
+                self._children.start(name, command(kubeconfig))
         self._wait_for("/api/v1/namespaces/default/serviceaccounts/default")
         self._children.check()
-
-    def _wait_ready(self) -> None:
-        self._wait_for("/readyz", "etcd", "kube-apiserver")
 
     def _wait_for(self, path: str, *needed: str) -> None:
         """Wait until a path answers, as long as the needed programs (or all) run."""
@@ -291,61 +270,10 @@ class ControlPlane:
                 if self.admin.request("GET", path).is_success:
                     return
             time.sleep(0.05)
+        tail = "\n".join(self.log("kube-apiserver").splitlines()[-8:])
         raise NotReady(
-            f"{path} does not answer after {READY_SECONDS} s; see {self.state}."
+            f"{path} does not answer after {READY_SECONDS} s; kube-apiserver's log ends:\n{tail}"
         )
-
-    def _etcd_command(self) -> list[str]:
-        client, peer = (f"http://127.0.0.1:{port}" for port in self._ports[:2])
-        return [
-            str(self.binaries.etcd),
-            f"--data-dir={self.state / 'etcd'}",
-            f"--listen-client-urls={client}",
-            f"--advertise-client-urls={client}",
-            f"--listen-peer-urls={peer}",
-            "--unsafe-no-fsync",
-            "--log-level=warn",
-            *self._flags.get("etcd", []),
-        ]
-
-    def _api_server_command(self) -> list[str]:
-        keys = self.credentials
-        return [
-            self.binaries["kube-apiserver"],
-            f"--etcd-servers=http://127.0.0.1:{self._ports[0]}",
-            "--bind-address=127.0.0.1",
-            f"--secure-port={self._ports[2]}",
-            f"--cert-dir={self.state / 'certs'}",
-            f"--tls-cert-file={keys['tls.crt']}",
-            f"--tls-private-key-file={keys['tls.key']}",
-            f"--token-auth-file={keys['tokens.csv']}",
-            "--authorization-mode=RBAC",
-            "--service-account-issuer=https://kubernetes.default.svc",
-            f"--service-account-signing-key-file={keys['sa.key']}",
-            f"--service-account-key-file={keys['sa.pub']}",
-            "--service-cluster-ip-range=10.0.0.0/24",
-            "--disable-admission-plugins=ServiceAccount",
-            *_mapping_flag("--runtime-config", self._runtime_config),
-            *_mapping_flag("--feature-gates", self._gates),
-            *self._flags.get("kube-apiserver", []),
-        ]
-
-    def _controller_command(self, name: str) -> list[str]:
-        common = [
-            self.binaries[name],
-            f"--kubeconfig={self.kubeconfig(f'system:{name}')}",
-            "--leader-elect=false",
-            "--secure-port=0",
-            *_mapping_flag("--feature-gates", self._gates),
-            *self._flags.get(name, []),
-        ]
-        if name == "kube-controller-manager":
-            common += [
-                f"--controllers={CONTROLLERS}",
-                "--use-service-account-credentials",
-                f"--service-account-private-key-file={self.credentials['sa.key']}",
-            ]
-        return common
 
 
 def read_manifests(path: Path) -> list[Object]:
@@ -354,13 +282,27 @@ def read_manifests(path: Path) -> list[Object]:
     return [document for document in documents if document]
 
 
-def _mapping_flag(flag: str, values: Mapping[str, Any]) -> list[str]:
-    if not values:
-        return []
-    return [
-        f"{flag}="
-        + ",".join(f"{key}={str(value).lower()}" for key, value in values.items())
-    ]
+def _take_state(wanted: Path | None) -> tuple[Path, IO[str]]:
+    """Return the state folder and its lock, held.
+
+    Raises:
+        NotReady: Another control plane holds it.
+    """
+    if wanted is None:
+        _remove_abandoned()
+        state = Path(tempfile.mkdtemp(prefix=PREFIX))
+    else:
+        state = wanted.resolve()
+        state.mkdir(parents=True, exist_ok=True)
+    lock = (state / "lock").open("w")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        lock.close()
+        raise NotReady(
+            f"{state} is in use by another control plane; choose another folder."
+        ) from error
+    return state, lock
 
 
 def _remove_abandoned() -> None:
@@ -377,39 +319,39 @@ def _remove_abandoned() -> None:
 
 
 def main() -> int:
-    """Run one control plane until interrupted; print its admin's kubeconfig path."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--version", default=list(build.supported_versions().values())[-1]
-    )
-    parser.add_argument(
-        "--state", type=Path, help="folder for data, keys and logs; kept"
-    )
-    parser.add_argument(
-        "--feature-gates", type=_pairs, default={}, metavar="A=true,B=false"
-    )
-    parser.add_argument(
-        "--runtime-config", type=_pairs, default={}, metavar="API=true,…"
-    )
-    options = parser.parse_args()
+    """Run one control plane until interrupted; print the path of a kubeconfig."""
+    options = _options()
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
-    plane = ControlPlane(
-        options.version,
-        gates=options.feature_gates,
-        runtime_config=options.runtime_config,
-        state=options.state,
-    )
     try:
-        with plane as cluster:
+        with ControlPlane(
+            options.version,
+            gates=options.feature_gates,
+            runtime_config=options.runtime_config,
+            state=options.state,
+        ) as cluster:
             _fill(cluster, options)
             build.say(str(cluster.kubeconfig(options.user)))
             stop.wait()
-    except (build.BuildFailed, NotReady) as error:
+    except (build.BuildFailed, NotReady, Refused) as error:
         sys.stderr.write(f"{error}\n")
         return 3
     return 0
+
+
+def _options() -> argparse.Namespace:
+    newest = list(build.supported_versions().values())[-1]
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
+    add = parser.add_argument
+    add("--version", default=newest)
+    add("--state", type=Path, help="folder for data, keys and logs; kept")
+    add("--user", default=credentials.ADMIN, help="whose kubeconfig to print")
+    add("--rbac", action="store_true", help="apply deploy/rbac.yaml")
+    add("--apply", type=Path, nargs="*", default=[], metavar="FILE")
+    add("--feature-gates", type=_pairs, default={}, metavar="A=true,B=false")
+    add("--runtime-config", type=_pairs, default={}, metavar="API=true,…")
+    return parser.parse_args()
 
 
 def _fill(cluster: ControlPlane, options: argparse.Namespace) -> None:
