@@ -126,7 +126,11 @@ class Api:
         paths: Object = {
             p.removeprefix(_OPENAPI): {"serverRelativeURL": f"/{p}"} for p in _DOCUMENTS
         }
-        version: Object = {"major": major, "minor": minor, "gitVersion": f"v{self.version}"}
+        version: Object = {
+            "major": major,
+            "minor": minor,
+            "gitVersion": f"v{self.version}",
+        }
         return {"version": version, "openapi/v3": {"paths": paths}}.get(path)
 
     async def _review(self, request: Request, user: User) -> Response:

@@ -11,6 +11,7 @@ from inventory.domain.gates import enabled_gates
 from inventory.gateways.engine import Engine as Client
 from inventory.gateways.engine_process import EngineProcess
 from simcluster.kinds import CLAIM, CLASS, NAMESPACE, NODE, SLICE, TAINT_RULE, Object
+from simcluster.refusals import Refusal
 from simcluster.storage import Store
 from simcluster.validation import Verdict
 
@@ -32,16 +33,18 @@ class Engine:
     async def judge(self, expressions: list[str]) -> list[Verdict]:
         """Return what the API server's compiler says of expressions."""
         client = Client(self._process, gates=self._gates)
-        found = [
-            each.apiserver
-            for each in await asyncio.to_thread(client.check, expressions)
-        ]
+        try:
+            found = await asyncio.to_thread(client.check, expressions)
+        except Exception as error:
+            text = "the engine that compiles expressions does not answer; see its log"
+            raise Refusal(500, "InternalError", text) from error
+        verdicts = [each.apiserver for each in found]
         return [
             Verdict(
                 each.reason or "",
-                _error(expression, each.error or "", each.line, each.column),
+                _error(expression, each.error, each.line, each.column),
             )
-            for expression, each in zip(expressions, found, strict=True)
+            for expression, each in zip(expressions, verdicts, strict=True)
         ]
 
     async def allocate(
@@ -74,10 +77,12 @@ class Engine:
                 yield Row(decisive.name, *change.key, left)
 
 
-def _error(expression: str, text: str, line: int | None, column: int | None) -> str:
+def _error(
+    expression: str, text: str | None, line: int | None, column: int | None
+) -> str:
     """Return a compiler's error with the marks that an API server's message has."""
     if line is None or column is None:
-        return text
+        return text or ""
     shown = expression.splitlines()[line - 1 : line] or [""]
     marks = f" | {shown[0]}\n | {'.' * (column - 1)}^"
     return f"compilation failed: ERROR: <input>:{line}:{column}: {text}\n{marks}"

@@ -107,8 +107,13 @@ class _Scope(NamedTuple):
     namespace: str
     chosen: Filter
 
-    def initial(self, store: Store, query: Query) -> list[bytes]:
-        """Return what a watch from no version begins with."""
+    def initial(self, store: Store, query: Query, since: int) -> list[bytes]:
+        """Return what a watch begins with: the state, where it is from no version."""
+        if 0 < since < store.floor:
+            text = f"too old resource version: {since} ({store.floor})"
+            return [_line("ERROR", refusals.expired(text).status())]
+        if since:
+            return []
         present = filter(self.chosen, store.items(self.kind, self.namespace))
         lines = [_line("ADDED", self.kind.stamped(each)) for each in present]
         if is_true(query, "sendInitialEvents") and is_true(
@@ -120,10 +125,9 @@ class _Scope(NamedTuple):
 
     def event(self, change: Change) -> bytes:
         """Return an event as a watch with a selector sees it, or nothing."""
-        if change.resource != self.kind.resource or self.namespace not in (
-            "",
-            change.key[0],
-        ):
+        if change.resource != self.kind.resource:
+            return b""
+        if self.namespace and self.namespace != change.key[0]:
             return b""
         was = change.prior is not None and self.chosen(change.prior)
         is_now = change.type != "DELETED" and self.chosen(change.body)
@@ -136,18 +140,12 @@ class _Scope(NamedTuple):
 async def _lines(
     scope: _Scope, store: Store, query: Query, since: int
 ) -> AsyncIterator[bytes]:
-    if 0 < since < store.floor:
-        text = f"too old resource version: {since} ({store.floor})"
-        yield _line("ERROR", refusals.expired(text).status())
-        return
-    if not since:
-        since = store.version
-        for line in scope.initial(store, query):
-            yield line
-    ends, told = (
-        time.monotonic() + (_number(query, "timeoutSeconds") or 1800),
-        time.monotonic(),
-    )
+    newest, is_gone = store.version, 0 < since < store.floor
+    for line in scope.initial(store, query, since):
+        yield line
+    told, since = time.monotonic(), since or newest
+    seconds = 0 if is_gone else _number(query, "timeoutSeconds") or 1800
+    ends = told + seconds
     while (left := ends - time.monotonic()) > 0:
         for change in store.since(since):
             since = change.version

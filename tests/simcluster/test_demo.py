@@ -1,0 +1,190 @@
+"""The demo's cluster: what lies in it, and who may see it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.cluster.client import Refused
+from tests.contract import objects
+from tests.simcluster.conftest import eventually, pending
+
+MARK = {"slicewise.io%2Frequest-id": "a-request"}
+
+
+def results_of(claim):
+    return claim["status"].get("allocation", {}).get("devices", {}).get("results", [])
+
+
+def held(admin):
+    return {
+        claim["metadata"]["name"]: results_of(claim)
+        for claim in admin.list("ResourceClaim")["items"]
+    }
+
+
+def test_slices_of_every_fleet_lie_on_nodes_that_exist(demo):
+    admin = demo.client()
+    slices = admin.list("ResourceSlice")["items"]
+    nodes = {node["metadata"]["name"] for node in admin.list("Node")["items"]}
+    uids = {node["metadata"]["uid"] for node in admin.list("Node")["items"]}
+
+    assert len(slices) == 15
+    assert {each["spec"]["nodeName"] for each in slices} == nodes
+    owners = {
+        o["uid"] for s in slices for o in s["metadata"].get("ownerReferences", [])
+    }
+    assert owners == uids
+
+
+def test_whole_cards_slices_and_shares_are_held(demo):
+    found = held(demo.client())
+    by_kind = {
+        "whole": [
+            r for name, rs in found.items() if name.startswith("pretrain-0") for r in rs
+        ],
+        "mig": [r for name, rs in found.items() if name.startswith("chat") for r in rs],
+        "share": [
+            r for name, rs in found.items() if name.startswith("rerank") for r in rs
+        ],
+    }
+
+    assert len(by_kind["whole"]) == 4
+    assert {"-mig-2g20gb-" in each["device"] for each in by_kind["mig"]} == {True}
+    assert [each["consumedCapacity"] for each in by_kind["share"]] == [
+        {"memory": "24Gi"}
+    ] * 3
+    assert len({each["shareID"] for each in by_kind["share"]}) == 3
+    assert len({each["device"] for each in by_kind["share"]}) == 1
+
+
+def test_no_counter_and_no_capacity_is_used_twice(demo):
+    found = held(demo.client())
+    whole = [
+        (each["pool"], each["device"])
+        for results in found.values()
+        for each in results
+        if "shareID" not in each and not each.get("adminAccess")
+    ]
+
+    assert len(whole) == len(set(whole))
+
+
+def test_who_does_not_fit_is_told_why(demo):
+    admin = demo.client()
+    for pod in pending(admin):
+        name = pod["metadata"]["name"]
+        selector = f"involvedObject.name={name}"
+        events = admin.list(
+            "Event", pod["metadata"]["namespace"], fieldSelector=selector
+        )
+
+        assert [event["reason"] for event in events["items"]] == ["FailedScheduling"]
+        assert "cannot allocate all claims" in events["items"][0]["message"]
+        condition = pod["status"]["conditions"][0]
+        assert condition["message"] == events["items"][0]["message"]
+
+
+def test_the_portals_account_reads_and_writes_nothing(demo):
+    portal = demo.client("slicewise")
+
+    assert demo.kubeconfig()["current-context"] == "slicewise"
+    assert portal.list("ResourceSlice")["items"]
+    with pytest.raises(Refused) as refused:
+        portal.create(objects.claim("a", "ai-serving"))
+    assert refused.value.code == 403
+
+
+def test_a_tenant_writes_in_its_own_namespaces_alone(demo):
+    ada = demo.client("slicewise").acting_as(
+        "ada@orchid", ("slicewise:orchid",), **MARK
+    )
+
+    made = ada.create(objects.claim("a", "ai-serving"), dryRun="All")
+    with pytest.raises(Refused) as refused:
+        ada.list("ResourceClaim", "maple-lab")
+
+    assert made["spec"]["devices"]["requests"][0]["exactly"]["count"] == 1
+    assert (
+        'User "ada@orchid" cannot list resource "resourceclaims"'
+        in refused.value.message
+    )
+
+
+@pytest.mark.parametrize(
+    ("groups", "extra"),
+    [(("system:masters",), {}), ((), {"other.example.com%2Fmark": "x"})],
+)
+def test_the_portal_acts_with_listed_groups_and_its_own_mark_alone(demo, groups, extra):
+    ada = demo.client("slicewise").acting_as("ada@orchid", groups, **extra)
+
+    with pytest.raises(Refused) as refused:
+        ada.list("ResourceClaim", "ai-serving")
+
+    assert "cannot impersonate resource" in refused.value.message
+
+
+def test_a_card_that_is_given_back_goes_to_who_waits(simulate):
+    cluster = simulate()
+    admin = cluster.client()
+    first = {
+        "kind": "Pod",
+        "metadata": {"name": "pretrain-0", "namespace": "ai-training"},
+    }
+    eventually(
+        lambda: admin.get("Pod", "pretrain-0", "ai-training")["spec"].get("nodeName")
+    )
+
+    admin.delete(first)
+
+    eventually(
+        lambda: admin.get("Pod", "pretrain-1", "ai-training")["spec"].get("nodeName")
+    )
+    found = held(admin)
+    assert not [name for name in found if name.startswith("pretrain-0")]
+    assert [len(rs) for name, rs in found.items() if name.startswith("pretrain-1")] == [
+        6
+    ]
+
+
+def test_a_cordoned_node_takes_no_pod(simulate, tmp_path):
+    fleet = tmp_path / "fleet.yaml"
+    fleet.write_text(
+        "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nspec: {unschedulable: true}\n"
+    )
+    admin = simulate("--fleet", str(fleet)).client()
+    pod = admin.create(
+        objects.pod("p", "default") | {"spec": {"containers": [{"name": "c"}]}}
+    )
+
+    told = eventually(lambda: admin.list("Event", "default")["items"])
+    assert "1 node(s) were unschedulable" in told[0]["message"]
+    admin.patch(
+        {"kind": "Node", "metadata": {"name": "n1"}}, {"spec": {"unschedulable": None}}
+    )
+
+    eventually(lambda: admin.get("Pod", "p", "default")["spec"].get("nodeName") == "n1")
+    assert pod["status"]["phase"] == "Pending"
+
+
+def test_a_taken_port_is_said_in_a_sentence(demo, tmp_path):
+    port = demo.kubeconfig()["clusters"][0]["cluster"]["server"].rpartition(":")[2]
+    command = [
+        sys.executable,
+        "-m",
+        "simcluster",
+        "--port",
+        port,
+        "--state",
+        f"{tmp_path}/s",
+    ]
+
+    ended = subprocess.run(
+        command, capture_output=True, text=True, timeout=30, check=False
+    )
+
+    assert ended.returncode == 2
+    assert ended.stderr.startswith(f"Port {port} cannot be used")
+    assert "Traceback" not in ended.stderr
