@@ -87,24 +87,29 @@ func newest(all []*resourceapi.ResourceSlice) []*resourceapi.ResourceSlice {
 // group finds the looks of all devices; of has the shape of the slices' devices.
 func group(all []*resourceapi.ResourceSlice, seen reads, oneByOne bool) (looks []*look, of [][]*look) {
 	names := make([][]string, len(all))
-	of = make([][]*look, len(all))
 	parallel(len(all), func(i int) {
+		view := lens{seen, all[i].Spec.Driver, map[read]bool{}}
 		for d := range all[i].Spec.Devices {
-			name, device := seen.look(all[i].Spec.Driver, &all[i].Spec.Devices[d])
 			if oneByOne {
-				name, device = fmt.Sprint(i, " ", d), celDevice(all[i], &all[i].Spec.Devices[d])
+				names[i] = append(names[i], fmt.Sprint(i, " ", d))
+			} else {
+				names[i] = append(names[i], view.look(&all[i].Spec.Devices[d]))
 			}
-			names[i], of[i] = append(names[i], name), append(of[i], &look{device: device})
 		}
 	})
 	known := map[string]*look{}
-	for i := range all {
+	of = make([][]*look, len(all))
+	for i, slice := range all {
+		view := lens{seen, slice.Spec.Driver, map[read]bool{}}
 		for d, name := range names[i] {
 			if known[name] == nil {
-				known[name] = of[i][d]
-				looks = append(looks, of[i][d])
+				known[name] = &look{device: view.reduce(&slice.Spec.Devices[d])}
+				if oneByOne {
+					known[name].device = celDevice(slice, &slice.Spec.Devices[d])
+				}
+				looks = append(looks, known[name])
 			}
-			of[i][d] = known[name]
+			of[i] = append(of[i], known[name])
 		}
 	}
 	return looks, of

@@ -139,32 +139,56 @@ func (r reads) comprehension(c ast.ComprehensionExpr, scope map[string]place) pl
 	return r.walk(c.Result(), inner)
 }
 
-// look reduces a device to what the reads see of it, and writes that down: devices of one look get the same verdict.
-// Versions and values of no known type are kept always, since one that does not parse fails every expression.
-func (r reads) look(driver string, device *resourceapi.Device) (string, cel.Device) {
-	seen := cel.Device{
-		Driver: driver, AllowMultipleAllocations: device.AllowMultipleAllocations,
-		Attributes: map[resourceapi.QualifiedName]resourceapi.DeviceAttribute{},
-		Capacity:   map[resourceapi.QualifiedName]resourceapi.DeviceCapacity{},
+// lens finds what reads see of the devices of one driver. It is used by one goroutine.
+type lens struct {
+	reads
+	driver string
+	known  map[read]bool
+}
+
+func (l lens) sees(what string, name resourceapi.QualifiedName) bool {
+	at := read{Map: what, Key: string(name)}
+	seen, known := l.known[at]
+	if !known {
+		domain, id, qualified := strings.Cut(string(name), "/")
+		if !qualified {
+			domain, id = l.driver, string(name)
+		}
+		seen = l.reads[read{what, domain, id}] || l.reads[read{what, domain, "*"}] || l.reads[read{what, "*", "*"}]
+		l.known[at] = seen
 	}
+	return seen
+}
+
+// names lists the entries of a device that count, sorted. Versions and values of no known type do always, since one
+// that does not parse fails every expression.
+func (l lens) names(device *resourceapi.Device) (attributes, capacity []resourceapi.QualifiedName) {
+	for name, value := range device.Attributes {
+		if value.StringValue == nil && value.IntValue == nil && value.BoolValue == nil || l.sees("attributes", name) {
+			attributes = append(attributes, name)
+		}
+	}
+	for name := range device.Capacity {
+		if l.sees("capacity", name) {
+			capacity = append(capacity, name)
+		}
+	}
+	slices.Sort(attributes)
+	slices.Sort(capacity)
+	return attributes, capacity
+}
+
+// look writes down what is seen of a device: devices of one look get the same verdict.
+func (l lens) look(device *resourceapi.Device) string {
 	var out bytes.Buffer
-	out.WriteString(driver)
+	out.WriteString(l.driver)
 	if device.AllowMultipleAllocations != nil && *device.AllowMultipleAllocations {
 		out.WriteByte('+')
 	}
-	for name, value := range device.Attributes {
-		if scalar := value.StringValue != nil || value.IntValue != nil || value.BoolValue != nil; !scalar || r.sees("attributes", driver, name) {
-			seen.Attributes[name] = value
-		}
-	}
-	for name, value := range device.Capacity {
-		if r.sees("capacity", driver, name) {
-			seen.Capacity[name] = value
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(seen.Attributes)) {
+	attributes, capacity := l.names(device)
+	for _, name := range attributes {
 		out.WriteString("\x00a" + string(name))
-		switch value := seen.Attributes[name]; {
+		switch value := device.Attributes[name]; {
 		case value.StringValue != nil:
 			out.WriteString("\x00s" + *value.StringValue)
 		case value.VersionValue != nil:
@@ -173,17 +197,26 @@ func (r reads) look(driver string, device *resourceapi.Device) (string, cel.Devi
 			_ = json.NewEncoder(&out).Encode(value)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(seen.Capacity)) {
-		value := seen.Capacity[name].Value
+	for _, name := range capacity {
+		value := device.Capacity[name].Value
 		out.WriteString("\x00c" + string(name) + "\x00" + value.String())
 	}
-	return out.String(), seen
+	return out.String()
 }
 
-func (r reads) sees(what, driver string, name resourceapi.QualifiedName) bool {
-	domain, id, qualified := strings.Cut(string(name), "/")
-	if !qualified {
-		domain, id = driver, string(name)
+// reduce leaves of a device what is seen of it, which is all that evaluation needs.
+func (l lens) reduce(device *resourceapi.Device) cel.Device {
+	attributes, capacity := l.names(device)
+	out := cel.Device{
+		Driver: l.driver, AllowMultipleAllocations: device.AllowMultipleAllocations,
+		Attributes: make(map[resourceapi.QualifiedName]resourceapi.DeviceAttribute, len(attributes)),
+		Capacity:   make(map[resourceapi.QualifiedName]resourceapi.DeviceCapacity, len(capacity)),
 	}
-	return r[read{what, domain, id}] || r[read{what, domain, "*"}] || r[read{what, "*", "*"}]
+	for _, name := range attributes {
+		out.Attributes[name] = device.Attributes[name]
+	}
+	for _, name := range capacity {
+		out.Capacity[name] = device.Capacity[name]
+	}
+	return out
 }
