@@ -30,7 +30,7 @@ _TOKENS = {
 def main() -> int:
     """Serve until told to stop."""
     options = _options()
-    listener = socket.socket()
+    listener = socket.socket(proto=socket.IPPROTO_TCP)  # asyncio then sets TCP_NODELAY
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(("127.0.0.1", options.port))
