@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -142,14 +143,17 @@ func listen(socket, address string) (net.Listener, error) {
 	return listener, os.Chmod(socket, 0o600)
 }
 
-// watchIdle calls stop once no request ran for the given time; 0 is for ever.
-func watchIdle(next http.Handler, idle time.Duration, stop func()) http.Handler {
+// watch calls stop once no request ran for the time of idle (0 is for ever), or once another binary was put in the
+// place of this one: whoever asks next starts that.
+func watch(next http.Handler, idle time.Duration, stop func()) http.Handler {
 	var running, last atomic.Int64
 	last.Store(time.Now().UnixNano())
+	own, _ := os.Stat(os.Args[0])
 	go func() {
-		for idle > 0 {
-			time.Sleep(idle / 10)
-			if running.Load() == 0 && time.Since(time.Unix(0, last.Load())) > idle {
+		for {
+			time.Sleep(min(cmp.Or(idle/10, time.Second), time.Second))
+			late := idle > 0 && time.Since(time.Unix(0, last.Load())) > idle
+			if now, err := os.Stat(os.Args[0]); running.Load() == 0 && (late || err == nil && !os.SameFile(own, now)) {
 				stop()
 			}
 		}
@@ -175,7 +179,7 @@ func main() {
 	}
 	log.Printf("engine %s (%s) serves on %s", self().Minor, self().Library, listener.Addr())
 	ended := make(chan struct{})
-	server := &http.Server{Handler: watchIdle(routes(&store{keep: *keep}), *idle, stop), ReadHeaderTimeout: 10 * time.Second}
+	server := &http.Server{Handler: watch(routes(&store{keep: *keep}), *idle, stop), ReadHeaderTimeout: 10 * time.Second}
 	go func() {
 		<-ctx.Done()
 		limited, cancel := context.WithTimeout(context.Background(), 5*time.Second)

@@ -142,3 +142,16 @@ def test_it_serves_on_loopback_too(own):
 )
 def test_a_server_gets_the_engine_of_its_minor(version, minor, fit):
     assert minor_for(version) == (minor, fit)
+
+
+def test_a_new_binary_replaces_the_running_one(own, tmp_path):
+    newest = own.binaries / "engine-1.37"
+    shutil.copy2(newest, tmp_path / "engine-1.37")
+    engine = Engine(EngineProcess("1.37", own.run_dir, binaries=tmp_path))
+    engine.check(["true"])
+    first = pid_at(own.socket)
+    shutil.copy2(newest, tmp_path / "new")
+    (tmp_path / "new").replace(tmp_path / "engine-1.37")
+    _wait(lambda: pid_at(own.socket) is None)
+    assert engine.check(["true"])[0].scheduler.ok
+    assert pid_at(own.socket) != first
