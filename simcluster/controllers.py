@@ -27,6 +27,7 @@ from simcluster.storage import Store
 CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
 FINALIZER = "resource.kubernetes.io/delete-protection"
 _FINISHED = ("Succeeded", "Failed")
+_BROKEN = (Outcome.ERROR, Outcome.UNDECIDED)
 _TOGETHER_SECONDS = 0.1
 
 
@@ -64,12 +65,19 @@ class Controllers:
         for claim in self._store.items(CLAIM):
             self._release(claim)
         for pod in self._store.items(POD):
-            if _is_alive(pod) and not pod["spec"].get("nodeName"):
+            if self._waits(pod):
                 await self._make_claims(pod)
         self._look_at_changes()
         for pod in self._store.items(POD):
-            if _is_alive(pod) and not pod["spec"].get("nodeName"):
+            if self._waits(pod):
                 await self._schedule(pod)
+
+    def _waits(self, pod: Object) -> bool:
+        """Return whether a pod, as we know it, is the stored one and not placed yet."""
+        metadata, phase = pod["metadata"], pod["status"].get("phase")
+        stored = self._store.get(POD, metadata["name"], metadata["namespace"])
+        is_over = "deletionTimestamp" in metadata or phase in _FINISHED
+        return stored is pod and not is_over and not pod["spec"].get("nodeName")
 
     def _end_namespaces(self) -> None:
         """Empty namespaces that are being deleted, and remove the empty ones."""
@@ -126,21 +134,15 @@ class Controllers:
         if users == before and not (deleting and not users):
             return
         finalizers = list(metadata.get("finalizers", []))
-        status = {**status, "reservedFor": users}
+        status, metadata = {**status, "reservedFor": users}, dict(metadata)
         if not users:
             status = {
-                k: v
-                for k, v in status.items()
-                if k not in ("reservedFor", "allocation")
+                k: status[k] for k in status.keys() - {"reservedFor", "allocation"}
             }
             finalizers = [each for each in finalizers if each != FINALIZER]
-        new = {
-            **claim,
-            "metadata": {**metadata, "finalizers": finalizers},
-            "status": status,
-        }
-        if not finalizers:
-            del new["metadata"]["finalizers"]
+            metadata.pop("finalizers", None)
+        metadata |= {"finalizers": finalizers} if finalizers else {}
+        new = {**claim, "metadata": metadata, "status": status}
         if deleting and not finalizers:
             self._store.remove(CLAIM, new)
         elif new != claim:
@@ -166,13 +168,13 @@ class Controllers:
                     )
                 except Refusal as refusal:
                     text = f"PodResourceClaim {name}: {refusal}"
-                    self._tell(pod, "Warning", "FailedResourceClaimCreation", text)
-                    return
+                    return self._tell(pod, "FailedResourceClaimCreation", text)
                 made.append(
                     {"name": name, "resourceClaimName": claim["metadata"]["name"]}
                 )
-        if len(made) > len(known):
+        if len(made) > len(known) and self._waits(pod):
             self._set_status(pod, resourceClaimStatuses=made)
+        return None
 
     def _generated(self, pod: Object, name: str) -> Object | None:
         """Return the claim that was made before its name was noted."""
@@ -211,11 +213,10 @@ class Controllers:
     def _look_at_changes(self) -> None:
         """Note when something happened that pods which did not fit may fit after."""
         for change in self._store.since(self._seen):
-            freed = change.type == "DELETED" or "allocation" not in change.body.get(
-                "status", {}
-            )
-            had = (change.prior or {}).get("status", {}).get("allocation")
-            if change.resource == CLAIM.resource and not (freed and had):
+            now = {} if change.type == "DELETED" else change.body.get("status", {})
+            before = (change.prior or {}).get("status", {})
+            freed = "allocation" in before and "allocation" not in now
+            if change.resource == CLAIM.resource and not freed:
                 continue
             if change.resource in [kind.resource for kind in DECISIVE]:
                 self._world = change.version
@@ -226,36 +227,37 @@ class Controllers:
         claims, uid = self._claims(pod), pod["metadata"]["uid"]
         if claims is None or self._tried.get(uid) == self._world:
             return None
-        self._tried[uid] = self._world
-        nodes = {
-            node["metadata"]["name"]: _refuses(node, pod)
-            for node in self._store.items(NODE)
-        }
+        world, nodes = self._world, self._nodes(pod)
         willing = [name for name, why in nodes.items() if not why]
         answers: dict[str, NodeAnswer] = {}
         if claims and willing:
             stamped = [CLAIM.stamped(claim) for claim in claims]
             answers = await self._engine.allocate(stamped, willing)
-        if self._claims(pod) != claims or self._is_changed(pod):
-            del self._tried[uid]
+        if self._claims(pod) != claims or not self._waits(pod):
             return None
-        for answer in answers.values():
-            if answer.outcome in (Outcome.ERROR, Outcome.UNDECIDED):
-                text = f'running "DynamicResources" filter plugin: {answer.message}'
-                return self._refuse(pod, "SchedulerError", text)
+        self._tried[uid] = world
+        if broken := [each for each in answers.values() if each.outcome in _BROKEN]:
+            if broken[0].outcome == Outcome.UNDECIDED:
+                del self._tried[uid]
+            text = f'running "DynamicResources" filter plugin: {broken[0].message}'
+            return self._refuse(pod, "SchedulerError", text)
         fitting = [
             n for n in willing if not claims or answers[n].outcome == Outcome.FITS
         ]
         if not fitting:
             why = Counter(nodes[name] or answers[name].message for name in nodes)
             return self._refuse(pod, "Unschedulable", _sentence(why))
-        best = min(
-            fitting, key=lambda n: (-(answers[n].score or 0) if claims else 0, n)
-        )
+        scores = {name: answers[name].score or 0 for name in fitting if answers}
+        best = min(fitting, key=lambda name: (-scores.get(name, 0), name))
         results = (answers[best].results or []) if claims else []
         for claim, result in zip(claims, results, strict=True):
             self._allocate(claim, result, pod)
         return self._bind(pod, best)
+
+    def _nodes(self, pod: Object) -> dict[str, str]:
+        """Return why each node takes no such pod; an empty text where it may."""
+        nodes = self._store.items(NODE)
+        return {node["metadata"]["name"]: _refuses(node, pod) for node in nodes}
 
     def _claims(self, pod: Object) -> list[Object] | None:
         """Return a pod's claims, or None while some do not exist."""
@@ -269,12 +271,9 @@ class Controllers:
             claim = self._store.get(CLAIM, name, metadata["namespace"])
             if claim is None or "deletionTimestamp" in claim["metadata"]:
                 return None
-            found.append(claim)
+            if claim not in found:
+                found.append(claim)
         return found
-
-    def _is_changed(self, pod: Object) -> bool:
-        metadata = pod["metadata"]
-        return self._store.get(POD, metadata["name"], metadata["namespace"]) is not pod
 
     def _allocate(self, claim: Object, result: Object, pod: Object) -> None:
         """Write an allocation and the pod's reservation, as the scheduler does."""
@@ -301,9 +300,7 @@ class Controllers:
             bound, phase="Running", startTime=moment(), conditions=conditions
         )
         name = f"{metadata['namespace']}/{metadata['name']}"
-        self._tell(
-            pod, "Normal", "Scheduled", f"Successfully assigned {name} to {node}"
-        )
+        self._tell(pod, "Scheduled", f"Successfully assigned {name} to {node}")
 
     def _refuse(self, pod: Object, reason: str, text: str) -> None:
         condition = {"type": "PodScheduled", "status": "False", "reason": reason}
@@ -311,46 +308,38 @@ class Controllers:
         known = pod["status"].get("conditions", [])
         if [each.get("message") for each in known] != [text]:
             self._set_status(pod, conditions=[condition])
-            self._tell(pod, "Warning", "FailedScheduling", text)
+            self._tell(pod, "FailedScheduling", text)
 
     def _set_status(self, pod: Object, **fields: object) -> None:
         self._store.put(POD, {**pod, "status": {**pod["status"], **fields}})
 
-    def _tell(self, pod: Object, type_: str, reason: str, text: str) -> None:
-        """Write an event about a pod, or count one more where it was told before."""
+    def _tell(self, pod: Object, reason: str, text: str) -> None:
+        """Write an event about a pod, unless it was told before."""
         metadata, now = pod["metadata"], moment()
-        place = {key: metadata[key] for key in ("name", "namespace", "uid")}
+        subject = {key: metadata[key] for key in ("name", "namespace", "uid")}
         for event in self._store.items(EVENT, metadata["namespace"]):
-            told = (
-                event["involvedObject"].get("uid"),
-                event["reason"],
-                event["message"],
-            )
-            if told == (metadata["uid"], reason, text):
+            is_same = (event["reason"], event["message"]) == (reason, text)
+            if is_same and event["involvedObject"].get("uid") == metadata["uid"]:
                 return
-        name = f"{metadata['name']}.{uuid.uuid4().hex[:16]}"
         source = "default-scheduler" if "Sched" in reason else "resource_claim"
-        self._store.put(
-            EVENT,
-            {
-                "metadata": {"name": name, "namespace": metadata["namespace"]}
-                | {"uid": str(uuid.uuid4()), "creationTimestamp": now},
-                "involvedObject": {"kind": POD.name, "apiVersion": "v1", **place},
-                "type": type_,
-                "reason": reason,
-                "message": text,
-                "source": {"component": source},
-                "firstTimestamp": now,
-                "lastTimestamp": now,
-                "count": 1,
-                "reportingComponent": source,
+        event = {
+            "metadata": {
+                "name": f"{metadata['name']}.{uuid.uuid4().hex[:16]}",
+                "namespace": metadata["namespace"],
+                "uid": str(uuid.uuid4()),
+                "creationTimestamp": now,
             },
-        )
-
-
-def _is_alive(pod: Object) -> bool:
-    phase = pod["status"].get("phase")
-    return "deletionTimestamp" not in pod["metadata"] and phase not in _FINISHED
+            "involvedObject": {"kind": POD.name, "apiVersion": "v1", **subject},
+            "type": "Warning" if reason.startswith("Failed") else "Normal",
+            "reason": reason,
+            "message": text,
+            "source": {"component": source},
+            "firstTimestamp": now,
+            "lastTimestamp": now,
+            "count": 1,
+            "reportingComponent": source,
+        }
+        self._store.put(EVENT, event)
 
 
 def _refuses(node: Object, pod: Object) -> str:
