@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from fractions import Fraction
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from inventory.domain.holds import Hold, Placement, Segment, cells_held, held_memory
@@ -14,23 +13,33 @@ if TYPE_CHECKING:
     from inventory.domain.cards import Card
 
 
-def bar_of(
-    card: Card, placements: Sequence[Placement]
-) -> tuple[list[Segment], Fraction]:
-    """Return a card's bar and its length in units: slices, bytes, or one whole."""
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A card's pieces in order; `units` is its length: slices, bytes, or one whole."""
+
+    segments: tuple[Segment, ...]
+    units: float
+
+    @property
+    def blocked(self) -> float:
+        """How much is free, but has no placement."""
+        return sum(s.size for s in self.segments if s.state == "blocked")
+
+
+def bar_of(card: Card, placements: Sequence[Placement]) -> Bar:
+    """Return the bar of a card whose placements are as given."""
     if card.cell_count:
-        units = Fraction(card.cell_count)
-        return _cell_bar(card, placements), units
+        return Bar(tuple(_cell_bar(card, placements)), card.cell_count)
     if card.kind in ("static", "dynamic") and card.total:
-        return _piece_bar(card, placements)
+        return Bar(tuple(_piece_bar(card, placements)), card.total)
     if any(part.shared for part in card.parts) and card.total:
-        return _share_bar(card, placements), Fraction(card.total)
-    return [_whole_segment(placements)], Fraction(1)
+        return Bar(tuple(_share_bar(card, placements)), card.total)
+    return Bar((_whole_segment(placements),), 1)
 
 
 def _whole_segment(placements: Sequence[Placement]) -> Segment:
     holds = tuple(hold for p in placements for hold in p.holds)
-    return Segment(Fraction(0), Fraction(1), _overall(placements, holds), "", holds)
+    return Segment(0, 1, _overall(placements, holds), "", holds)
 
 
 def _overall(placements: Sequence[Placement], holds: Sequence[Hold]) -> str:
@@ -42,10 +51,10 @@ def _overall(placements: Sequence[Placement], holds: Sequence[Hold]) -> str:
 
 def _share_bar(card: Card, placements: Sequence[Placement]) -> list[Segment]:
     """Shares one after the other, then what is left."""
-    total, at = Fraction(card.total or 0), Fraction(0)
+    total, at = float(card.total or 0), 0.0
     segments: list[Segment] = []
     for hold in (hold for p in placements for hold in p.holds):
-        whole = Fraction(total - at)
+        whole = total - at
         size = min(_share_size(card, hold, whole), whole)
         segments.append(Segment(at, size, "taken", "", (hold,)))
         at += size
@@ -55,31 +64,29 @@ def _share_bar(card: Card, placements: Sequence[Placement]) -> list[Segment]:
     return segments
 
 
-def _share_size(card: Card, hold: Hold, whole: Fraction) -> Fraction:
+def _share_size(card: Card, hold: Hold, whole: float) -> float:
     if not hold.consumed:
         return whole
     if hold.memory:
-        return Fraction(hold.memory)
+        return hold.memory
     of = max((part.share_count or 0 for part in card.parts), default=0)
-    total = Fraction(card.total or 0)
+    total = float(card.total or 0)
     return total * (hold.shares or 0) / of if of else total / 100
 
 
-def _piece_bar(
-    card: Card, placements: Sequence[Placement]
-) -> tuple[list[Segment], Fraction]:
+def _piece_bar(card: Card, placements: Sequence[Placement]) -> list[Segment]:
     """Partitions that have a size but no place, one after the other, then the rest."""
-    total, at = Fraction(card.total or 0), Fraction(0)
+    total, at = float(card.total or 0), 0.0
     fixed = card.kind == "static"
     segments: list[Segment] = []
     for p in _pieces(placements, fixed=fixed):
-        size = min(Fraction(held_memory(p.part, p.holds) or 0), total - at)
+        size = min(held_memory(p.part, p.holds) or 0, total - at)
         segments.append(Segment(at, size, _piece_state(p), p.part.profile, p.holds))
         at += size
     if at < total:
         rest = "unavailable" if fixed else _rest_state(placements)
         segments.append(Segment(at, total - at, rest))
-    return segments, total
+    return segments
 
 
 def _pieces(placements: Sequence[Placement], *, fixed: bool) -> list[Placement]:
@@ -135,9 +142,9 @@ def _draw_free(cells: list[_Cell], possible: Sequence[Placement]) -> None:
                 cells[cell] = ("free", p.part.profile, (), n + 1)
 
 
-def _largest_first(p: Placement) -> tuple[int, bool, Fraction]:
+def _largest_first(p: Placement) -> tuple[int, bool, float]:
     """Most slices first; plain profiles before those with media engines (`+me`)."""
-    used = sum(p.part.uses.values(), Fraction(0))
+    used = float(sum(p.part.uses.values()))
     return -len(p.part.cells), "+" in p.part.profile, -used
 
 
@@ -150,6 +157,6 @@ def _runs(cells: list[tuple[str, str, tuple[Hold, ...], int]]) -> list[Segment]:
             tail = segments[-1]
             segments[-1] = replace(tail, size=tail.size + 1)
         else:
-            segments.append(Segment(Fraction(index), Fraction(1), state, label, holds))
+            segments.append(Segment(index, 1, state, label, holds))
         last = piece
     return segments

@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from inventory.domain.gpus import (
@@ -222,7 +221,7 @@ def _part(device: DeviceFacts, counters: Amounts) -> Part:
     memory = capacity_of(device, "memory")
     shares = capacity_of(device, "shares")
     cells = cells_of(uses) or cells_of(
-        {key.rpartition("/")[2]: Fraction(1) for key in device.capacity}
+        {key.rpartition("/")[2]: 1 for key in device.capacity}
     )
     return Part(
         driver=device.driver,
@@ -307,8 +306,9 @@ def _label(parts: tuple[Part, ...], sets: list[CounterSet]) -> str:
 
 def _product(devices: list[DeviceFacts]) -> str:
     ordered = sorted(devices, key=lambda d: d.attribute("type") == "vfio")
-    for name in ("productName", "model", "family", "pciId"):
+    for name in ("productName", "model", "family"):
         for device in ordered:
             if (value := device.attribute(name)) not in _NO_NAME:
                 return value.replace("_", " ")
-    return ""
+    address = next((d.attribute("pciId") for d in ordered if d.attribute("pciId")), "")
+    return f"PCI {address}" if address else ""

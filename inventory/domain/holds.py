@@ -9,7 +9,6 @@ from inventory.domain.gpus import amount
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from fractions import Fraction
 
     from inventory.domain.cards import Card, Part
     from inventory.domain.gpus import Taint
@@ -70,8 +69,8 @@ class Placement:
 class Segment:
     """A piece of a card's bar, in its units; state taken, free, blocked, unavailable."""
 
-    start: Fraction
-    size: Fraction
+    start: float
+    size: float
     state: str
     label: str = ""
     holds: tuple[Hold, ...] = ()

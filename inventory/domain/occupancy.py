@@ -10,15 +10,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from inventory.domain.bars import bar_of
 from inventory.domain.holds import (
     Hold,
     Placement,
     Reason,
-    Segment,
     cells_held,
     held_memory,
     shared_memory,
@@ -49,8 +46,6 @@ class Occupancy:
     metered: bool
     largest: int | None
     cells_taken: int
-    units: Fraction
-    segments: tuple[Segment, ...]
     placements: tuple[Placement, ...]
     holds: tuple[Hold, ...]
     reasons: tuple[Reason, ...]
@@ -64,11 +59,6 @@ class Occupancy:
     def free_cells(self) -> int:
         """Memory slices that nobody holds; some may have no placement."""
         return self.card.cell_count - self.cells_taken
-
-    @property
-    def blocked_cells(self) -> int:
-        """Free memory slices that no placement can use now."""
-        return int(sum(s.size for s in self.segments if s.state == "blocked"))
 
     def state_of(self, driver: str, pool: str, device: str) -> str:
         """Return a part's state: possible, blocked, taken or unavailable; "" for none."""
@@ -113,7 +103,6 @@ def occupancy_of(
     taints = tuple(Reason("taint", taint=t) for t in card.taints if t.blocks)
     allocated, metered = _allocated(card, charge)
     available = _available(card, placements, allocated)
-    segments, units = bar_of(card, placements)
     return Occupancy(
         card=card,
         usable=not blocked,
@@ -123,8 +112,6 @@ def occupancy_of(
         metered=metered,
         largest=_largest(placements),
         cells_taken=len(_taken_cells(card, charge)),
-        units=units,
-        segments=tuple(segments),
         placements=placements,
         holds=tuple(holds),
         reasons=troubled + taints,
@@ -153,7 +140,7 @@ def _free_counters(card: Card, charge: _Charge) -> Amounts:
     for part in card.parts:
         if charge.of(part):
             for name, used in part.uses.items():
-                left[name] = left.get(name, Fraction(0)) - used
+                left[name] = left.get(name, 0) - used
     return left
 
 
@@ -174,9 +161,7 @@ def _placements(card: Card, charge: _Charge, *, pool_down: bool) -> Iterable[Pla
 def _fits(card: Card, part: Part, left: Amounts, charge: _Charge) -> bool:
     """Counters decide where there are any, else whether another face is held."""
     if part.uses:
-        return all(
-            left.get(name, Fraction(0)) >= used for name, used in part.uses.items()
-        )
+        return all(left.get(name, 0) >= used for name, used in part.uses.items())
     rivals = [
         p for p in card.parts if part.role != "partition" or p.role != "partition"
     ]
@@ -227,7 +212,7 @@ def _available(
     possible = [p for p in placements if p.state == "possible"]
     if not possible:
         return 0
-    if card.kind == "static":
+    if card.kind == "static" and not any(p.part.role == "whole" for p in possible):
         pieces = [p.part.memory or 0 for p in possible if p.part.role == "partition"]
         return min(sum(pieces), card.total - allocated)
     return card.total - allocated

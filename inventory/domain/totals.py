@@ -23,7 +23,9 @@ class Totals:
     unknown_cards: int
     cards_in_use: int
     cards_free: int
+    # Of which some may still be in use.
     cards_unavailable: int
+    cards_unavailable_in_use: int
     total: int
     at_least: bool
     allocated: int
@@ -60,6 +62,7 @@ def totals_of(occupancies: Collection[Occupancy], *, complete: bool = True) -> T
         cards_in_use=sum(o.in_use for o in occupancies),
         cards_free=sum(o.usable and not o.in_use for o in occupancies),
         cards_unavailable=sum(not o.usable for o in occupancies),
+        cards_unavailable_in_use=sum(not o.usable and o.in_use for o in occupancies),
         total=sum(o.card.total or 0 for o in occupancies),
         at_least=bool(unknown)
         or not complete

@@ -2,25 +2,34 @@
 
 What is derived from 100,000 device rows is kept per process; when the cluster's
 revision has moved on, only the pools whose slices changed are read again. A read
-of an unchanged cluster makes no query, of a changed one six.
+of an unchanged cluster makes no query, of a changed one at most six.
 """
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections import OrderedDict, defaultdict
-from dataclasses import dataclass, field
-from functools import cached_property
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+import orjson
+from django.db import connection
+
 from inventory.domain import gates
-from inventory.domain.cards import Card, derive_cards
-from inventory.domain.gpus import DeviceFacts, Taint, counter_sets_of
+from inventory.domain.cards import derive_cards
+from inventory.domain.fleet import DeviceKey, Fleet, PoolFacts, PoolKey, Unit, Used
+from inventory.domain.gpus import (
+    CARD_ATTRIBUTES,
+    DeviceFacts,
+    Taint,
+    counter_sets_of,
+    text_of,
+)
 from inventory.domain.holds import Hold, Reason
-from inventory.domain.occupancy import Occupancy, occupancy_of
+from inventory.domain.occupancy import occupancy_of
 from inventory.domain.taints import TaintRule, parse_rule
-from inventory.domain.totals import Totals, totals_of
-from inventory.models import Allocation, Cluster, Device, KubeObject, Pool
+from inventory.models import Allocation, Cluster, KubeObject, Pool
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,81 +39,7 @@ if TYPE_CHECKING:
 CLUSTERS_KEPT = 8
 # Above this many pools, reading every device is cheaper than naming pools.
 MOST_NAMED_POOLS = 400
-
-PoolKey = tuple[str, str]
-DeviceKey = tuple[str, str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class PoolFacts:
-    """A pool, as far as its cards need it."""
-
-    driver: str
-    name: str
-    node: str
-    generation: int
-    verdict: str
-    problem: str
-
-    @property
-    def key(self) -> PoolKey:
-        """Driver and name."""
-        return self.driver, self.name
-
-    @property
-    def unit(self) -> str:
-        """What is derived together: all pools of a node, or a pool of no one node."""
-        return self.node or f"{self.driver}/{self.name}"
-
-
-@dataclass
-class Fleet:
-    """Every card of a cluster with its use, at one revision."""
-
-    revision: int = -1
-    pools: dict[PoolKey, PoolFacts] = field(default_factory=dict)
-    units: dict[str, list[Card]] = field(default_factory=dict)
-    occupancies: list[Occupancy] = field(default_factory=list)
-    # Allocations of devices that no slice publishes now.
-    unpublished: list[Hold] = field(default_factory=list)
-    rules: tuple[TaintRule, ...] = ()
-    use: dict[int, tuple[Any, Occupancy]] = field(default_factory=dict)
-    by_device: dict[DeviceKey, Occupancy] = field(default_factory=dict)
-    # Pool → device → whether a taint keeps claims without tolerations out.
-    published: dict[PoolKey, dict[str, bool]] = field(default_factory=dict)
-    # (driver, its own `type` or "") of every device.
-    kinds: set[tuple[str, str]] = field(default_factory=set)
-    # Holds of devices that are no part of a card.
-    others: dict[DeviceKey, tuple[Hold, ...]] = field(default_factory=dict)
-
-    def is_free(self, driver: str, pool: str, device: str) -> bool:
-        """Return whether a claim without tolerations could get a device now."""
-        occupancy = self.by_device.get((driver, pool, device))
-        if occupancy:
-            return occupancy.state_of(driver, pool, device) == "possible"
-        facts = self.pools.get((driver, pool))
-        blocked = self.published.get((driver, pool), {}).get(device, True)
-        held = any(not h.admin for h in self.others.get((driver, pool, device), ()))
-        return bool(facts) and not blocked and not held
-
-    @cached_property
-    def totals(self) -> Totals:
-        """What all cards sum up to."""
-        return totals_of(self.occupancies, complete=self.complete)
-
-    @cached_property
-    def products(self) -> dict[str, Totals]:
-        """Product → what its cards sum up to, by name."""
-        groups: dict[str, list[Occupancy]] = defaultdict(list)
-        for occupancy in self.occupancies:
-            groups[occupancy.card.product].append(occupancy)
-        return {name: totals_of(groups[name]) for name in sorted(groups)}
-
-    @property
-    def complete(self) -> bool:
-        """Whether every pool has all its slices: else there may be more cards."""
-        return all(pool.verdict != "incomplete" for pool in self.pools.values())
-
+FETCH = 2_000
 
 _fleets: OrderedDict[int, Fleet] = OrderedDict()
 _lock = threading.Lock()
@@ -128,16 +63,12 @@ def _brought_up_to_date(cluster: Cluster, old: Fleet) -> Fleet:
     changed = _changed_pools(cluster, old.revision)
     rules = _rules(cluster)
     stale = _stale_units(old, pools, changed, everything=rules != old.rules)
-    units = {name: cards for name, cards in old.units.items() if name not in stale}
-    published = {key: names for key, names in old.published.items() if key in pools}
     again = {key: pool for key, pool in pools.items() if pool.unit in stale}
-    published |= {key: {} for key in again}
-    kinds = set(old.kinds)
-    units |= _derive(cluster, again, rules, published, kinds)
+    units = {name: unit for name, unit in old.units.items() if name not in stale}
+    units |= _derive(cluster, again, rules) if again else {}
     present = {pool.unit for pool in pools.values()}
     units = {name: units[name] for name in sorted(units) if name in present}
-    fleet = Fleet(cluster.revision, pools, units, rules=rules)
-    fleet.published, fleet.kinds = published, kinds
+    fleet = Fleet(cluster.revision, pools, units, rules)
     _occupy(cluster, fleet, old)
     return fleet
 
@@ -178,52 +109,55 @@ def _rules(cluster: Cluster) -> tuple[TaintRule, ...]:
 
 
 def _derive(
-    cluster: Cluster,
-    pools: dict[PoolKey, PoolFacts],
-    rules: tuple[TaintRule, ...],
-    published: dict[PoolKey, dict[str, bool]],
-    kinds: set[tuple[str, str]],
-) -> dict[str, list[Card]]:
-    """Return unit → its cards, for some pools; fills in the names they publish."""
+    cluster: Cluster, pools: dict[PoolKey, PoolFacts], rules: tuple[TaintRule, ...]
+) -> dict[str, Unit]:
+    """Return the units of some pools, which must be all pools of those units."""
     devices: dict[str, list[DeviceFacts]] = defaultdict(list)
     for device in _devices(cluster, pools, rules):
-        key = device.driver, device.pool
-        devices[pools[key].unit].append(device)
-        kinds.add((device.driver, device.attribute("type")))
-        published[key][device.name] = any(t.blocks for t in device.taints)
+        devices[pools[device.driver, device.pool].unit].append(device)
     sets: dict[str, list[CounterSet]] = defaultdict(list)
     for cs in _counter_sets(cluster, pools):
         sets[pools[cs.driver, cs.pool].unit].append(cs)
     units = {pool.unit for pool in pools.values()}
-    return {
-        unit: derive_cards(devices.get(unit, []), sets.get(unit, [])) for unit in units
-    }
+    return {unit: _unit_of(devices.pop(unit, []), sets[unit]) for unit in units}
+
+
+def _unit_of(devices: list[DeviceFacts], sets: list[CounterSet]) -> Unit:
+    cards = derive_cards(devices, sets)
+    return Unit(
+        cards,
+        {(p.driver, p.pool, p.name): card for card in cards for p in card.parts},
+        {
+            (d.driver, d.pool, d.name): any(taint.blocks for taint in d.taints)
+            for d in devices
+        },
+        frozenset((d.driver, d.attribute("type")) for d in devices),
+    )
+
+
+_DEVICES = """
+    SELECT driver, pool, name, node_name, attributes::text, capacity::text,
+           consumes_counters::text, taints::text, allow_multiple_allocations
+    FROM inventory_device
+    WHERE cluster_id = %s AND (%s OR pool = ANY(%s))
+    ORDER BY id
+"""
 
 
 def _devices(
     cluster: Cluster, pools: dict[PoolKey, PoolFacts], rules: tuple[TaintRule, ...]
 ) -> Iterable[DeviceFacts]:
-    rows = Device.objects.filter(cluster=cluster).order_by("pk")
-    if len(pools) <= MOST_NAMED_POOLS:
-        rows = rows.filter(pool__in={name for _driver, name in pools})
-    columns = rows.values_list(
-        "driver",
-        "pool",
-        "name",
-        "node_name",
-        "attributes",
-        "capacity",
-        "consumes_counters",
-        "taints",
-        "allow_multiple_allocations",
-    )
-    for row in columns.iterator(chunk_size=5_000):
-        if row[:2] in pools:
-            yield _facts(row, rules)
+    names = sorted({name for _driver, name in pools})
+    everything = len(names) > MOST_NAMED_POOLS
+    with connection.chunked_cursor() as cursor:
+        cursor.execute(_DEVICES, [cluster.pk, everything, [] if everything else names])
+        while rows := cursor.fetchmany(FETCH):
+            yield from (_facts(row, rules) for row in rows if row[:2] in pools)
 
 
 def _facts(row: tuple[Any, ...], rules: tuple[TaintRule, ...]) -> DeviceFacts:
-    driver, pool, name, node, attributes, capacity, counters, taints, shared = row
+    driver, pool, name, node = map(sys.intern, row[:4])
+    capacity, counters, taints = map(_decoded, row[5:8])
     own = [
         Taint(str(t.get("key", "")), str(t.get("value") or ""), str(t.get("effect")))
         for t in taints
@@ -234,12 +168,27 @@ def _facts(row: tuple[Any, ...], rules: tuple[TaintRule, ...]) -> DeviceFacts:
         pool,
         name,
         node,
-        attributes,
+        _needed(orjson.loads(row[4])),
         capacity,
         counters,
         tuple(own + added),
-        shared,
+        row[8],
     )
+
+
+@lru_cache(maxsize=8_192)
+def _decoded(text: str) -> Any:
+    """Return JSON that many devices share word for word; it must not be changed."""
+    return orjson.loads(text)
+
+
+def _needed(attributes: dict[str, Any]) -> dict[str, str]:
+    """Return the attributes that cards are derived from, as text."""
+    return {
+        key: text_of(value)
+        for key, value in attributes.items()
+        if key.rpartition("/")[2] in CARD_ATTRIBUTES
+    }
 
 
 def _counter_sets(
@@ -264,35 +213,44 @@ def _counter_sets(
 
 
 def _occupy(cluster: Cluster, fleet: Fleet, old: Fleet) -> None:
-    """Fill in what of each card is held; cards whose holds stayed keep theirs."""
-    holds = _holds(cluster)
+    """Fill in what of each card is held; a card whose holds stayed keeps its use."""
+    held, fleet.others = _holds_by_card(cluster, fleet)
+    problems = _problems(cluster, fleet)
+    for unit in fleet.units.values():
+        for card in unit.cards:
+            troubled = problems and tuple(
+                problems[key] for key in sorted(card.pools) if key in problems
+            )
+            used: Used = tuple(held.get(id(card), ())), troubled or ()
+            known = old.use.get(id(card))
+            if known is None or known[0] != used:
+                known = used, occupancy_of(card, *used)
+            fleet.use[id(card)] = known
+
+
+def _problems(cluster: Cluster, fleet: Fleet) -> dict[PoolKey, Reason]:
+    """Return why pools cannot be used; 1.34 allocates from incomplete ones."""
     lenient = gates.supported_minor(cluster.kubernetes_version) == gates.OLDEST_MINOR
-    problems = {
+    return {
         key: Reason(*_problem(pool))
         for key, pool in fleet.pools.items()
         if pool.verdict == "invalid" or (pool.verdict != "complete" and not lenient)
     }
-    for card in (card for cards in fleet.units.values() for card in cards):
-        held = tuple(h for p in card.parts for h in holds.pop(_key(p), ()))
-        troubled = tuple(problems[key] for key in card.pools if key in problems)
-        before = old.use.get(id(card))
-        if before is None or before[0] != (held, troubled):
-            before = (held, troubled), occupancy_of(card, held, troubled)
-        fleet.use[id(card)] = before
-        fleet.occupancies.append(before[1])
-        for part in card.parts:
-            fleet.by_device[_key(part)] = before[1]
-    fleet.others = holds
-    fleet.unpublished = [
-        hold
-        for (driver, pool, device), of in holds.items()
-        if device not in fleet.published.get((driver, pool), ())
-        for hold in of
-    ]
 
 
-def _key(part: Any) -> DeviceKey:
-    return part.driver, part.pool, part.name
+def _holds_by_card(
+    cluster: Cluster, fleet: Fleet
+) -> tuple[dict[int, list[Hold]], dict[DeviceKey, tuple[Hold, ...]]]:
+    held: dict[int, list[Hold]] = defaultdict(list)
+    others: dict[DeviceKey, tuple[Hold, ...]] = {}
+    for key, holds in _holds(cluster).items():
+        unit = fleet.unit_of(key)
+        card = unit.by_device.get(key) if unit else None
+        if card:
+            held[id(card)].extend(holds)
+        else:
+            others[key] = holds
+    return held, others
 
 
 def _problem(pool: PoolFacts) -> tuple[str, str]:

@@ -25,9 +25,9 @@ from inventory.queries.rows import (
 if TYPE_CHECKING:
     from django.db.models import QuerySet
 
+    from inventory.domain.fleet import Fleet
     from inventory.domain.visibility import Viewer
     from inventory.models import Cluster
-    from inventory.queries.cards import Fleet
 
 DEVICES_PER_PAGE = 100
 _TYPES = ("string", "int", "bool", "version", "strings", "ints", "bools", "versions")
@@ -143,7 +143,7 @@ def device_page(
         following=_cursor(shown[-1]) if more else None,
         drivers=sorted({driver for driver, _kind in fleet.kinds}),
         kinds=sorted({kind for _driver, kind in fleet.kinds if kind}),
-        count=sum(len(names) for names in fleet.published.values()),
+        count=fleet.device_count,
         revision=fleet.revision,
     )
 
@@ -162,7 +162,7 @@ def device_detail(
     if not rows:
         return None
     fleet = fleet_of(cluster)
-    device, occupancy = rows[0], fleet.by_device.get(key)
+    device, occupancy = rows[0], fleet.occupancy(key)
     holds = _holds(cluster, [device]).get(key, [])
     return DeviceDetail(
         device=device,
@@ -268,13 +268,13 @@ def _row(
 
 def _state(device: Device, fleet: Fleet, holds: list[Hold]) -> str:
     key = device.driver, device.pool, device.name
-    occupancy = fleet.by_device.get(key)
+    occupancy = fleet.occupancy(key)
     if occupancy:
         state = occupancy.state_of(*key)
         return {"possible": "free", "taken": "in-use"}.get(state, state)
     if any(not hold.admin for hold in holds):
         return "in-use"
-    return "free" if fleet.is_free(*key) else "unavailable"
+    return "free" if fleet.is_free(key) else "unavailable"
 
 
 def _taints(device: Device, fleet: Fleet) -> tuple[Taint, ...]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from inventory.domain.fleet import Fleet, PoolFacts
 from inventory.domain.quantity import GIB
 from inventory.models import KubeObject
-from inventory.queries.cards import Fleet, PoolFacts, fleet_of
+from inventory.queries.cards import fleet_of
 from inventory.queries.rows import CardRow, Holder, card_row, holder_of
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from inventory.domain.bars import Bar, bar_of
 from inventory.domain.quantity import GIB
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from fractions import Fraction
 
     from inventory.domain.gpus import Taint
     from inventory.domain.holds import Hold, Reason, Segment
@@ -112,6 +112,7 @@ def holder_of(hold: Hold, viewer: Viewer) -> Holder:
 def card_row(occupancy: Occupancy, viewer: Viewer) -> CardRow:
     """Return a card as a person may see it."""
     card = occupancy.card
+    bar = bar_of(card, occupancy.placements)
     holders = _distinct(holder_of(hold, viewer) for hold in occupancy.holds)
     return CardRow(
         name=card.name,
@@ -130,13 +131,13 @@ def card_row(occupancy: Occupancy, viewer: Viewer) -> CardRow:
         usable=occupancy.usable,
         cell_count=card.cell_count,
         cells_taken=occupancy.cells_taken,
-        blocked_cells=occupancy.blocked_cells,
+        blocked_cells=int(bar.blocked) if card.cell_count else 0,
         shares=occupancy.share_count,
         double_advertised=card.double_advertised,
         largest_profile=_largest_profile(occupancy),
         reasons=occupancy.reasons,
         notes=tuple(taint for taint in card.taints if not taint.blocks),
-        pieces=tuple(_piece(s, occupancy, viewer) for s in occupancy.segments),
+        pieces=tuple(_piece(s, bar, viewer) for s in bar.segments),
         holders=tuple(holder for holder in holders if holder.named),
         hidden=sum(not holder.named for holder in holders),
     )
@@ -188,26 +189,29 @@ def _largest_profile(occupancy: Occupancy) -> str:
         for p in occupancy.placements
         if p.state == "possible" and p.part.memory == occupancy.largest
     ]
-    plain = [part for part in possible if "+" not in part.profile] or possible
-    return next((part.profile for part in plain if part.role == "partition"), "")
+    pieces = [part for part in possible if part.role == "partition"]
+    if len(pieces) < len(possible) or not pieces:
+        return ""
+    plain = [part for part in pieces if "+" not in part.profile] or pieces
+    return max(plain, key=lambda part: sum(part.uses.values())).profile
 
 
-def _piece(segment: Segment, occupancy: Occupancy, viewer: Viewer) -> Piece:
-    start = 100 * segment.start / occupancy.units
-    size = 100 * segment.size / occupancy.units
+def _piece(segment: Segment, bar: Bar, viewer: Viewer) -> Piece:
+    start = 100 * segment.start / bar.units
+    size = 100 * segment.size / bar.units
     holders = [holder_of(hold, viewer) for hold in segment.holds]
     return Piece(
         x=_percent(start),
         width=_percent(size),
         middle=_percent(start + size / 2),
         mark=_mark(segment, holders),
-        label=_label(segment, occupancy, size),
+        label=_label(segment, bar, size),
         title=", ".join(f"{h.namespace}/{h.claim}" for h in holders if h.named),
     )
 
 
-def _percent(value: Fraction) -> str:
-    return f"{float(value):.2f}%"
+def _percent(value: float) -> str:
+    return f"{value:.2f}%"
 
 
 def _mark(segment: Segment, holders: list[Holder]) -> str:
@@ -216,11 +220,11 @@ def _mark(segment: Segment, holders: list[Holder]) -> str:
     return "down" if segment.state == "unavailable" else segment.state
 
 
-def _label(segment: Segment, occupancy: Occupancy, percent: Fraction) -> str:
+def _label(segment: Segment, bar: Bar, percent: float) -> str:
     """Return a piece's text where there is room for it."""
     if segment.label:
         return segment.label.partition(".")[0] if percent < 20 else segment.label
-    shared = segment.holds and occupancy.units > 1
+    shared = segment.holds and bar.units > 1
     if shared and segment.state == "taken" and percent >= 8:
-        return f"{float(segment.size) / GIB:.0f}"
+        return f"{segment.size / GIB:.0f}"
     return ""

@@ -13,9 +13,9 @@ from inventory.services.engines import engine_for
 
 if TYPE_CHECKING:
     from inventory.domain.engine import Evaluated
+    from inventory.domain.fleet import Fleet
     from inventory.gateways.engine import Engine
     from inventory.models import Cluster
-    from inventory.queries.cards import Fleet
     from inventory.queries.classes import ClassRow
 
 logger = structlog.get_logger(__name__)
@@ -58,9 +58,15 @@ def _use(engine: Engine, fleet: Fleet, row: ClassRow) -> ClassUse:
     problem = _problem(answer)
     if answer.devices is None:
         return ClassUse(row, problem=problem)
-    keys = [match.split("/") for match in answer.matches]
-    free = sum(fleet.is_free(k[0], "/".join(k[1:-1]), k[-1]) for k in keys)
+    free = sum(fleet.is_free(_key(match)) for match in answer.matches)
     return ClassUse(row, answer.devices.match, free, answer.devices.error, problem)
+
+
+def _key(match: str) -> tuple[str, str, str]:
+    """Return (driver, pool, device) of `driver/pool/device`; a pool may hold slashes."""
+    driver, _slash, rest = match.partition("/")
+    pool, _slash, device = rest.rpartition("/")
+    return driver, pool, device
 
 
 def _problem(answer: Evaluated) -> str:

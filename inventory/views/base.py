@@ -31,7 +31,7 @@ def page(view: View) -> View:
 
 def cluster_named(name: str) -> Cluster:
     """Return a cluster, or answer 404 in words."""
-    cluster = find_cluster(name)
+    cluster = None if "\0" in name else find_cluster(name)
     if cluster is None:
         raise Http404(_("There is no cluster of the name “%(name)s”.") % {"name": name})
     return cluster

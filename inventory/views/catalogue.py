@@ -10,7 +10,7 @@ from inventory.queries.clusters import cluster_rows
 from inventory.queries.pools import pool_page
 from inventory.services.availability import class_uses
 from inventory.views.base import answer, cluster_named, page
-from inventory.views.filters import page_number
+from inventory.views.filters import page_number, text_in
 
 if TYPE_CHECKING:
     from django.http import HttpResponse
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def pool_list(request: PortalRequest, cluster: str) -> HttpResponse:
     """Show the pools, those that need attention first."""
     found = cluster_named(cluster)
-    text = request.GET.get("q", "").strip()[:200]
+    text = text_in(request.GET, "q", 200)
     context = {
         "cluster": found,
         "nav": "pools",

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from inventory.queries import devices
 from inventory.queries.clusters import viewer_of
 from inventory.views.base import answer, cluster_named, page, without
-from inventory.views.filters import device_filter
+from inventory.views.filters import device_filter, text_in
 
 if TYPE_CHECKING:
     from django.http import HttpResponse
@@ -24,14 +24,13 @@ def device_list(request: PortalRequest, cluster: str) -> HttpResponse:
     found = cluster_named(cluster)
     wanted = device_filter(request.GET)
     viewer = viewer_of(request.user, cluster)
+    after = text_in(request.GET, "after", 1_000)
     context = {
         "cluster": found,
         "nav": "devices",
         "wanted": wanted,
-        "page": devices.device_page(
-            found, viewer, wanted, request.GET.get("after", "")
-        ),
-        "after": request.GET.get("after", ""),
+        "page": devices.device_page(found, viewer, wanted, after),
+        "after": after,
         "query": without(request.GET, "after"),
     }
     return answer(request, "device_list.html", "device-rows", context)
@@ -44,7 +43,9 @@ def device_detail(
     """Show one device with everything that is known of it."""
     found = cluster_named(cluster)
     viewer = viewer_of(request.user, cluster)
-    detail = devices.device_detail(found, viewer, (driver, pool, name))
+    key = driver, pool, name
+    named = not any("\0" in part for part in key)
+    detail = devices.device_detail(found, viewer, key) if named else None
     if detail is None:
         raise Http404(
             _(

@@ -16,12 +16,17 @@ if TYPE_CHECKING:
 MOST_GIB = 1_000_000
 
 
+def text_in(query: QueryDict, name: str, most: int = 253) -> str:
+    """Return a parameter's text, cut, without the NUL that Postgres refuses."""
+    return query.get(name, "").replace("\0", "").strip()[:most]
+
+
 def gpu_filter(query: QueryDict) -> tuple[GpuFilter, str]:
     """Return a filter of cards and one sentence about what was wrong, or ""."""
     free, problem = _gib(query.get("free", ""))
     wanted = GpuFilter(
-        text=query.get("q", "").strip()[:200],
-        product=query.get("product", ""),
+        text=text_in(query, "q", 200),
+        product=text_in(query, "product"),
         free_gib=free,
         tainted=query.get("tainted") == "on",
         mine=query.get("mine") == "on",
@@ -32,11 +37,11 @@ def gpu_filter(query: QueryDict) -> tuple[GpuFilter, str]:
 def device_filter(query: QueryDict) -> DeviceFilter:
     """Return a filter of devices."""
     return DeviceFilter(
-        text=query.get("q", "").strip()[:200],
-        driver=query.get("driver", "")[:63],
-        pool=query.get("pool", "").strip()[:253],
-        node=query.get("node", "").strip()[:253],
-        kind=query.get("type", "")[:64],
+        text=text_in(query, "q", 200),
+        driver=text_in(query, "driver"),
+        pool=text_in(query, "pool"),
+        node=text_in(query, "node"),
+        kind=text_in(query, "type"),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from inventory.domain.bars import Bar, bar_of
 from inventory.domain.cards import derive_cards
 from inventory.domain.gpus import DeviceFacts, Taint
 from inventory.domain.holds import Hold
@@ -26,9 +27,14 @@ def held(fleet: str, *holds: dict[str, Any]) -> list[Occupancy]:
     return loaded.all()
 
 
+def drawn(occupancy: Occupancy) -> Bar:
+    """Return the bar of a card."""
+    return bar_of(occupancy.card, occupancy.placements)
+
+
 def bar(occupancy: Occupancy) -> list[tuple[str, int, str]]:
     """Return a bar as (state, whole units, label)."""
-    return [(s.state, int(s.size), s.label) for s in occupancy.segments]
+    return [(s.state, int(s.size), s.label) for s in drawn(occupancy).segments]
 
 
 def states(occupancy: Occupancy, profile: str) -> dict[int, str]:
@@ -68,7 +74,7 @@ def test_occupancy_of_slot_without_placement_is_blocked():
     )  # fmt: skip
 
     assert bar(first)[-1] == ("blocked", 1, "")
-    assert first.blocked_cells == 1
+    assert drawn(first).blocked == 1
     assert first.largest == 0
 
 
@@ -86,7 +92,7 @@ def test_occupancy_of_shares_adds_up():
 
     assert cards[0].allocated == 32 * 1024 * MIB
     assert cards[0].largest == 81559 * MIB - 32 * 1024 * MIB
-    assert [s.state for s in cards[0].segments] == ["taken", "taken", "free"]
+    assert [s.state for s in drawn(cards[0]).segments] == ["taken", "taken", "free"]
 
 
 def test_occupancy_of_counted_shares_is_a_lower_bound():
@@ -96,7 +102,11 @@ def test_occupancy_of_counted_shares_is_a_lower_bound():
 
     assert card.share_count == (2, 4)
     assert not card.metered
-    assert [float(s.size / card.units) for s in card.segments] == [0.25, 0.25, 0.5]
+    assert [s.size / drawn(card).units for s in drawn(card).segments] == [
+        0.25,
+        0.25,
+        0.5,
+    ]
 
 
 def test_occupancy_of_partitionable_share_charges_counters_once():
@@ -179,7 +189,12 @@ def test_occupancy_of_amd_partitions_draws_each():
 
     occupancy = occupancy_of(card, [hold])
 
-    assert [s.state for s in occupancy.segments] == ["free", "taken", "free", "free"]
+    assert [s.state for s in drawn(occupancy).segments] == [
+        "free",
+        "taken",
+        "free",
+        "free",
+    ]
     assert occupancy.available == 3 * 24 * 1024 * MIB
 
 
