@@ -18,7 +18,11 @@ from inventory.gateways.errors import AlreadyExists, NotFound
 from inventory.gateways.kube import AS_ITSELF, Kube
 from inventory.gateways.kubeconfig import connect
 from inventory.gateways.transport import Call, call
+from tests.cluster import credentials
+from tests.cluster.controlplane import ControlPlane
+from tests.integration.watcher.servers import SimServer
 
+ROLES = Path(__file__).parents[3] / "deploy" / "rbac.yaml"
 OBSERVED = ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "Pod")
 GROUPS = {"ai-serving": "slicewise:orchid", "maple-lab": "slicewise:maple"}
 
@@ -45,34 +49,34 @@ def kubeconfig_of(address: str, token: str, ca: Path | None = None) -> str:
 
 
 @pytest.fixture(scope="session")
-def kubeconfig():
-    """Yield the kubeconfig of an API server's administrator.
+def kubeconfigs(tmp_path_factory):
+    """Yield the kubeconfigs of an API server's administrator and of the portal.
 
     SLICEWISE_CLAIMS_API chooses: `sim` (the default), a version of Kubernetes, or
-    the path of a kubeconfig.
+    the path of an administrator's kubeconfig.
     """
     chosen = os.environ.get("SLICEWISE_CLAIMS_API", "sim")
     if "/" in chosen:
-        yield Path(chosen).read_text()
-        return
-    from tests.contract import servers
-
-    with servers.start(chosen) as server:
-        yield server.kubeconfig()
+        yield Path(chosen).read_text(), Path(chosen).read_text()
+    elif chosen == "sim":
+        server = SimServer(tmp_path_factory.mktemp("simcluster"))
+        names = (credentials.ADMIN, "slicewise")
+        yield tuple(server.kubeconfig(name).read_text() for name in names)
+        server.close()
+    else:
+        with ControlPlane(chosen) as plane:
+            names = (credentials.ADMIN, "slicewise")
+            yield tuple(plane.kubeconfig(name).read_text() for name in names)
 
 
 @pytest.fixture(scope="session")
-def admin(kubeconfig):
+def admin(kubeconfigs):
     """Return the server as its administrator, with what the tests need in it."""
-    connection = connect("demo", kubeconfig, context="admin")
-    rbac = "/apis/rbac.authorization.k8s.io/v1"
-    _post(connection, f"{rbac}/clusterroles", _tenant_role())
+    connection = connect("demo", kubeconfigs[0])
     for body in [*_namespaces(), *_classes()]:
-        kind = BY_NAME[body["kind"]]
-        _post(connection, kind.path("v1"), body)
-    for namespace in GROUPS:
-        path = f"{rbac}/namespaces/{namespace}/rolebindings"
-        _post(connection, path, _binding(namespace))
+        _post(connection, BY_NAME[body["kind"]].path("v1"), body)
+    for body in [*_roles(), *map(_binding, GROUPS)]:
+        _post(connection, _rbac_path(body), body)
     _add_node(connection)
     return Kube(connection, AS_ITSELF)
 
@@ -116,28 +120,31 @@ def _namespaces():
         yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
 
 
-def _tenant_role():
-    verbs = ["get", "list", "watch", "create", "delete"]
-    return {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "ClusterRole",
-        "metadata": {"name": "claims-test-tenant"},
-        "rules": [
-            {
-                "apiGroups": ["resource.k8s.io"],
-                "resources": ["resourceclaims", "resourceclaimtemplates"],
-                "verbs": verbs,
-            },
-            {"apiGroups": [""], "resources": ["pods"], "verbs": verbs},
-        ],
+def _roles():
+    """Yield the roles as they are deployed, bound to the user `slicewise`."""
+    user = {
+        "kind": "User",
+        "name": "slicewise",
+        "apiGroup": "rbac.authorization.k8s.io",
     }
+    for body in yaml.safe_load_all(ROLES.read_text()):
+        if body["kind"] == "ClusterRole":
+            yield body
+        elif body["kind"] == "ClusterRoleBinding":
+            yield {**body, "subjects": [user]}
+
+
+def _rbac_path(body):
+    namespace = body["metadata"].get("namespace")
+    within = f"/namespaces/{namespace}" if namespace else ""
+    return f"/apis/{body['apiVersion']}{within}/{body['kind'].lower()}s"
 
 
 def _binding(namespace):
     return {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "RoleBinding",
-        "metadata": {"name": "claims-test-tenant", "namespace": namespace},
+        "metadata": {"name": "tenant", "namespace": namespace},
         "subjects": [
             {
                 "kind": "Group",
@@ -147,7 +154,7 @@ def _binding(namespace):
         ],
         "roleRef": {
             "kind": "ClusterRole",
-            "name": "claims-test-tenant",
+            "name": "slicewise:tenant",
             "apiGroup": "rbac.authorization.k8s.io",
         },
     }
@@ -166,7 +173,7 @@ def _classes():
 
 
 @pytest.fixture
-def cluster(db, admin, kubeconfig):
+def cluster(db, admin, kubeconfigs):
     """Return the server as a cluster of the portal, observed once."""
     from inventory.models import Cluster
     from portal.core.secrets import encrypt
@@ -174,9 +181,8 @@ def cluster(db, admin, kubeconfig):
     row = Cluster.objects.create(
         name="demo",
         kind=Cluster.Kind.LIVE,
-        context="admin",
         kubernetes_version="v1.37.2",
-        kubeconfig_encrypted=encrypt(kubeconfig),
+        kubeconfig_encrypted=encrypt(kubeconfigs[1]),
     )
     observe_now(row, admin)
     return row
