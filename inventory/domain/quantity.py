@@ -56,6 +56,14 @@ def parse_quantity(text: str | int) -> Fraction:
     return -value if found["sign"] == "-" else value
 
 
+def quantity_or_zero(value: object) -> Fraction:
+    """Return a quantity's value, and 0 for what is none; for sums, never for show."""
+    try:
+        return parse_quantity(value if isinstance(value, int) else str(value))
+    except BadQuantity:
+        return Fraction(0)
+
+
 def parse_bytes(text: str | int) -> int:
     """Return a quantity as whole bytes, rounded up as Kubernetes' Value() does.
 

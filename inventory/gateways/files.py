@@ -54,19 +54,26 @@ def read_objects(path: str, standard_input: Any = None) -> list[Json]:
     Raises:
         BadFile: It cannot be read, is cut off, or holds no Kubernetes objects.
     """
+    return parse_objects(read_bytes(path, standard_input), path)
+
+
+def read_bytes(path: str, standard_input: Any = None) -> bytes:
+    """Return a file's bytes; arguments as for `read_objects`.
+
+    Raises:
+        BadFile: It cannot be read, or is larger than 1 GiB.
+    """
     try:
         if path == "-":
-            data = standard_input.read()
-        else:
-            if Path(path).stat().st_size > LARGEST_BYTES:
-                raise BadFile(_("%(path)s is larger than 1 GiB.") % {"path": path})
-            data = Path(path).read_bytes()
+            return bytes(standard_input.read(LARGEST_BYTES))
+        if Path(path).stat().st_size > LARGEST_BYTES:
+            raise BadFile(_("%(path)s is larger than 1 GiB.") % {"path": path})
+        return Path(path).read_bytes()
     except OSError as error:
         raise BadFile(
             _("%(path)s cannot be read: %(reason)s.")
             % {"path": path, "reason": error.strerror}
         ) from error
-    return parse_objects(data, path)
 
 
 def parse_objects(data: bytes, label: str) -> list[Json]:

@@ -1,0 +1,1 @@
+"""Checks of claims and clusters: pure functions from values to findings."""

@@ -1,0 +1,120 @@
+"""adminAccess: the namespace's label, and what keeps a monitor off its devices."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from claims.domain.checks.availability import counters_free
+from claims.domain.checks.findings import Finding
+from inventory.domain.quantity import quantity_or_zero
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from claims.domain.checks.asks import Ask, Asked
+    from claims.domain.checks.facts import Facts
+    from claims.domain.checks.world import World
+
+Json = dict[str, Any]
+
+LABEL = "resource.kubernetes.io/admin-access"
+DEAD_LABEL = "resource.k8s.io/admin-access"
+
+
+def admin_findings(asked: Asked, facts: Facts, world: World) -> Iterator[Finding]:
+    """Yield why an adminAccess request is refused, or sees less than it should."""
+    admins = [ask for ask in asked.asks if ask.is_admin]
+    if "DRAAdminAccess" not in world.gates:
+        return
+    for ask in admins:
+        yield from _label(asked, ask, world)
+        candidates = sorted(facts.of(ask.name).candidates)
+        yield from _blocked(ask, candidates, world)
+    yield from _twice(admins, facts)
+
+
+def _label(asked: Asked, ask: Ask, world: World) -> Iterator[Finding]:
+    namespace = world.find("Namespace", "", asked.namespace) or {}
+    labels = (namespace.get("metadata") or {}).get("labels") or {}
+    path = f"{ask.path}.adminAccess"
+    values = {"namespace": asked.namespace, "label": f'{LABEL}: "true"'}
+    if labels.get(LABEL) == "true":
+        return
+    if LABEL in labels:
+        values["found"] = f'{LABEL}: "{labels[LABEL]}"'
+        yield Finding("admin.namespace_label_value", path, values)
+    elif DEAD_LABEL in labels:
+        values["found"] = DEAD_LABEL
+        yield Finding("admin.namespace_label_value", path, values)
+    else:
+        yield Finding("admin.namespace_label", path, values)
+
+
+def _blocked(ask: Ask, candidates: list[str], world: World) -> Iterator[Finding]:
+    """Yield taints, counters and capacity that keep the monitor off devices."""
+    tainted = [c for c in candidates if world.untolerated(c, ask.tolerations)]
+    if tainted:
+        taint = world.untolerated(tainted[0], ask.tolerations)[0]
+        values = {
+            "count": len(tainted),
+            "example": tainted[0],
+            "taint": taint_text(taint),
+        }
+        yield Finding("admin.taint_blocks", ask.path, values)
+    used_up = [c for c in candidates if not counters_free(c, world)]
+    if used_up:
+        values = {"count": len(used_up), "example": used_up[0]}
+        yield Finding("admin.counters_exhausted", ask.path, values)
+    full = [c for c in candidates if _is_full(c, world)]
+    if full:
+        values = {"count": len(full), "example": full[0]}
+        yield Finding("admin.capacity_exhausted", ask.path, values)
+
+
+def _is_full(device_id: str, world: World) -> bool:
+    """Return whether shares leave too little of some capacity for its default."""
+    device = world.devices[device_id]
+    holds = world.holds.get(device_id, [])
+    if not device.allow_multiple_allocations or not holds:
+        return False
+    for key, capacity in world.published[device_id].items():
+        taken = sum(
+            (
+                quantity_or_zero(hold.value.consumed_capacity.get(key, 0))
+                for hold in holds
+            ),
+            Fraction(0),
+        )
+        policy = capacity.get("requestPolicy") or {}
+        default = quantity_or_zero(policy.get("default", capacity.get("value", 0)))
+        if taken + default > quantity_or_zero(capacity.get("value", 0)):
+            return True
+    return False
+
+
+def _twice(admins: list[Ask], facts: Facts) -> Iterator[Finding]:
+    """Yield admin requests that want a device which another of the claim takes.
+
+    One claim holds a device once: where one of two requests takes all of the
+    devices that the other can have, they never fit together.
+    """
+    for i, ask in enumerate(admins):
+        mine = facts.of(ask.name).candidates
+        for other in admins[:i]:
+            theirs = facts.of(other.name).candidates
+            if not (mine & theirs):
+                continue
+            takes_all = (ask.is_all and other.is_all) or (
+                (ask.is_all or other.is_all) and (mine <= theirs or theirs <= mine)
+            )
+            if takes_all:
+                values = {"one": other.name, "other": ask.name}
+                yield Finding("admin.same_device_twice", ask.path, values)
+                break
+
+
+def taint_text(taint: Json) -> str:
+    """Return a taint as people write it: `key=value:Effect`."""
+    value = f"={taint['value']}" if taint.get("value") else ""
+    return f"{taint.get('key', '')}{value}:{taint.get('effect', '')}"

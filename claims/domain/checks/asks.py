@@ -1,0 +1,283 @@
+"""A claim or template manifest, walked: each thing that asks for devices, and where.
+
+What is read may be anything that YAML can hold; `shape_findings` says what the
+API server would refuse, and only a manifest without such findings is walked.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from claims.domain.checks.findings import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Json = dict[str, Any]
+
+MOST_ALTERNATIVES = 8
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_SUBDOMAIN = re.compile(
+    r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+)
+_COMMON = {
+    "deviceClassName",
+    "selectors",
+    "allocationMode",
+    "count",
+    "tolerations",
+    "capacity",
+}
+_EXACT = _COMMON | {"adminAccess", "optionalNodeOperations", "derivedAttributes"}
+_SUB = _COMMON | {"name", "optionalNodeOperations", "derivedAttributes"}
+_REQUEST = {"name", "exactly", "firstAvailable"}
+_CONSTRAINT = {"requests", "matchAttribute", "distinctAttribute"}
+_DEVICES = {"requests", "constraints", "config"}
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One `exactly` or one alternative.
+
+    Attributes:
+        request: the request's name; `sub` the alternative's, or empty.
+        path: of the object that holds deviceClassName.
+        body: that object.
+    """
+
+    request: str
+    sub: str
+    path: str
+    body: Json
+
+    @property
+    def name(self) -> str:
+        """`request` or `request/sub`, as results and constraints name it."""
+        return f"{self.request}/{self.sub}" if self.sub else self.request
+
+    @property
+    def class_name(self) -> str:
+        """The DeviceClass that it names."""
+        return str(self.body.get("deviceClassName", ""))
+
+    @property
+    def is_all(self) -> bool:
+        """Whether it asks for every matching device of a node."""
+        return self.body.get("allocationMode") == "All"
+
+    @property
+    def count(self) -> int:
+        """How many devices it asks for; what is absent or 0 is stored as 1."""
+        count = self.body.get("count")
+        return count if isinstance(count, int) and count > 0 else 1
+
+    @property
+    def is_admin(self) -> bool:
+        """Whether it asks for adminAccess."""
+        return self.body.get("adminAccess") is True
+
+    @property
+    def selectors(self) -> list[tuple[str, str]]:
+        """(path, expression) of each CEL selector."""
+        return [
+            (f"{self.path}.selectors[{i}].cel.expression", str(s["cel"]["expression"]))
+            for i, s in enumerate(self.body.get("selectors") or [])
+            if isinstance(s, dict) and isinstance(s.get("cel"), dict)
+        ]
+
+    @property
+    def capacity(self) -> dict[str, Any]:
+        """Capacity key → quantity as written."""
+        return dict((self.body.get("capacity") or {}).get("requests") or {})
+
+    @property
+    def tolerations(self) -> list[Json]:
+        """Its tolerations."""
+        return [t for t in self.body.get("tolerations") or [] if isinstance(t, dict)]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A manifest's device claim.
+
+    Attributes:
+        base: `spec.devices` or `spec.spec.devices`.
+        requests: (name, path, alternatives or the one `exactly`) in order.
+    """
+
+    manifest: Json
+    base: str
+    devices: Json
+    requests: tuple[tuple[str, str, tuple[Ask, ...]], ...]
+
+    @property
+    def namespace(self) -> str:
+        """The namespace that the manifest names."""
+        return str((self.manifest.get("metadata") or {}).get("namespace") or "default")
+
+    @property
+    def asks(self) -> list[Ask]:
+        """Every `exactly` and every alternative, in order."""
+        return [ask for _name, _path, asks in self.requests for ask in asks]
+
+    def listed(self, ask: Ask) -> bool:
+        """Return whether it is an alternative of a firstAvailable list."""
+        return bool(ask.sub)
+
+    @property
+    def constraints(self) -> list[tuple[str, Json]]:
+        """(path, constraint) in order."""
+        return [
+            (f"{self.base}.constraints[{i}]", constraint)
+            for i, constraint in enumerate(self.devices.get("constraints") or [])
+        ]
+
+    def bound(self, constraint: Json) -> list[Ask]:
+        """Return what a constraint or config binds: all, by request, or by alternative."""
+        names = set(constraint.get("requests") or [])
+        return [
+            ask
+            for ask in self.asks
+            if not names or ask.request in names or ask.name in names
+        ]
+
+
+def asked_of(manifest: Json) -> Asked:
+    """Return the walked form of a manifest without shape findings."""
+    template = manifest.get("kind") == "ResourceClaimTemplate"
+    base = "spec.spec.devices" if template else "spec.devices"
+    devices = _devices(manifest, template=template)
+    requests = []
+    for i, request in enumerate(devices.get("requests") or []):
+        path = f"{base}.requests[{i}]"
+        requests.append((request["name"], path, tuple(_asks(request, path))))
+    return Asked(manifest, base, devices, tuple(requests))
+
+
+def _devices(manifest: Json, *, template: bool) -> Json:
+    spec = manifest.get("spec") or {}
+    return ((spec.get("spec") or {}) if template else spec).get("devices") or {}
+
+
+def _asks(request: Json, path: str) -> Iterator[Ask]:
+    name = request["name"]
+    if request.get("exactly") is not None:
+        yield Ask(name, "", f"{path}.exactly", request["exactly"])
+    for j, sub in enumerate(request.get("firstAvailable") or []):
+        yield Ask(name, sub["name"], f"{path}.firstAvailable[{j}]", sub)
+
+
+def shape_findings(manifest: Json) -> list[Finding]:
+    """Return what the API server would refuse of a claim's structure.
+
+    Source: resource.k8s.io/v1 with strict field validation.
+    """
+    template = manifest.get("kind") == "ResourceClaimTemplate"
+    found: list[Finding] = []
+    node: Any = manifest
+    steps = ("spec", "spec", "devices") if template else ("spec", "devices")
+    path = ""
+    for step in steps:
+        path = f"{path}.{step}" if path else step
+        node = node.get(step) if isinstance(node, dict) else None
+        if node is None and step == "devices":
+            return []
+        if not isinstance(node, dict):
+            return [_wrong(path, "object")]
+    found += _unknown(node, _DEVICES, path)
+    requests = node.get("requests")
+    if requests is not None and not isinstance(requests, list):
+        return [*found, _wrong(f"{path}.requests", "list")]
+    for i, request in enumerate(requests or []):
+        found += _request_shape(request, f"{path}.requests[{i}]")
+    for i, item in enumerate(node.get("constraints") or []):
+        found += _constraint_shape(item, f"{path}.constraints[{i}]")
+    return found
+
+
+def _request_shape(request: Any, path: str) -> Iterator[Finding]:
+    if not isinstance(request, dict):
+        yield _wrong(path, "object")
+        return
+    yield from _unknown(request, _REQUEST, path)
+    yield from _name_shape(request.get("name"), f"{path}.name")
+    exactly, listed = request.get("exactly"), request.get("firstAvailable")
+    if (exactly is None) == (listed is None):
+        yield Finding("claim.invalid", path, {}, "one_of")
+    if exactly is not None:
+        yield from _ask_shape(exactly, f"{path}.exactly", _EXACT)
+    if listed is not None:
+        yield from _list_shape(listed, f"{path}.firstAvailable")
+
+
+def _list_shape(listed: Any, path: str) -> Iterator[Finding]:
+    if not isinstance(listed, list):
+        yield _wrong(path, "list")
+        return
+    if not 0 < len(listed) <= MOST_ALTERNATIVES:
+        yield Finding("claim.invalid", path, {}, "alternatives")
+    for j, sub in enumerate(listed):
+        yield from _ask_shape(sub, f"{path}[{j}]", _SUB)
+        if isinstance(sub, dict):
+            yield from _name_shape(sub.get("name"), f"{path}[{j}].name")
+
+
+def _ask_shape(body: Any, path: str, known: set[str]) -> Iterator[Finding]:
+    if not isinstance(body, dict):
+        yield _wrong(path, "object")
+        return
+    yield from _unknown(body, known, path)
+    yield from _class_shape(body.get("deviceClassName"), f"{path}.deviceClassName")
+    if body.get("allocationMode") not in (None, "", "ExactCount", "All"):
+        yield Finding("claim.invalid", f"{path}.allocationMode", {}, "mode")
+    count = body.get("count")
+    if count is not None and (not isinstance(count, int) or count < 0):
+        yield Finding("claim.invalid", f"{path}.count", {}, "count")
+    for i, selector in enumerate(body.get("selectors") or []):
+        cel = selector.get("cel") if isinstance(selector, dict) else None
+        if not isinstance(cel, dict) or not isinstance(cel.get("expression"), str):
+            yield Finding("claim.invalid", f"{path}.selectors[{i}]", {}, "selector")
+    capacity = body.get("capacity")
+    asked = capacity.get("requests") if isinstance(capacity, dict) else capacity
+    if capacity is not None and not isinstance(asked or {}, dict):
+        yield _wrong(f"{path}.capacity", "object")
+
+
+def _class_shape(name: Any, path: str) -> Iterator[Finding]:
+    if not isinstance(name, str) or not name:
+        yield Finding("claim.invalid", path, {}, "class")
+    elif not _SUBDOMAIN.fullmatch(name):
+        yield Finding("claim.invalid", path, {"name": name}, "object_name")
+
+
+def _constraint_shape(item: Any, path: str) -> Iterator[Finding]:
+    if not isinstance(item, dict):
+        yield _wrong(path, "object")
+        return
+    yield from _unknown(item, _CONSTRAINT, path)
+    if not item.get("matchAttribute") and not item.get("distinctAttribute"):
+        yield Finding("claim.invalid", path, {}, "constraint")
+
+
+def _name_shape(name: Any, path: str) -> Iterator[Finding]:
+    if not isinstance(name, str) or not name:
+        yield Finding("claim.invalid", path, {}, "name")
+    elif len(name) > 63:
+        values = {"name": name, "length": len(name), "limit": 63}
+        yield Finding("name.too_long", path, values)
+    elif not _LABEL.fullmatch(name):
+        yield Finding("claim.invalid", path, {"name": name}, "label")
+
+
+def _unknown(body: Json, known: set[str], path: str) -> Iterator[Finding]:
+    for key in body:
+        if key not in known:
+            yield Finding(
+                "claim.invalid", f"{path}.{key}", {"field": str(key)}, "unknown_field"
+            )
+
+
+def _wrong(path: str, expected: str) -> Finding:
+    return Finding("claim.invalid", path, {"expected": expected}, "type")

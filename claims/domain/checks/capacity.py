@@ -1,0 +1,206 @@
+"""Shares of devices: which keys exist, what is consumed, what is taken by default.
+
+Source: k8s.io/dynamic-resource-allocation structured/internal consumable
+capacity: below min → min, then up to min + n·step, or the next of validValues;
+an omitted capacity takes the policy's default, or everything without a policy.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from claims.domain.checks.findings import Finding
+from inventory.domain.quantity import BadQuantity, parse_quantity, quantity_or_zero
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from claims.domain.checks.asks import Ask, Asked
+    from claims.domain.checks.facts import Facts
+    from claims.domain.checks.world import World
+
+Json = dict[str, Any]
+
+_KEY = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z_][A-Za-z0-9_]{0,31}")
+
+
+def capacity_findings(asked: Asked, facts: Facts, world: World) -> Iterator[Finding]:
+    """Yield what is wrong, or worth knowing, about each ask's capacity."""
+    if "DRAConsumableCapacity" not in world.gates:
+        return
+    for ask in asked.asks:
+        chosen = facts.of(ask.name).candidates or facts.of(ask.name).of_class
+        if not chosen:
+            yield from _bad_keys(ask)
+            continue
+        yield from _keys(ask, chosen, world)
+        yield from _defaults(ask, chosen, world)
+        yield from _whole(ask, chosen, world)
+        yield from _counters(ask, chosen, world)
+
+
+def _bad_keys(ask: Ask) -> Iterator[Finding]:
+    for key in ask.capacity:
+        if not _KEY.fullmatch(key):
+            path = f"{ask.path}.capacity.requests"
+            yield Finding("claim.odd", path, {"key": key}, "capacity_key")
+
+
+def _keys(ask: Ask, chosen: frozenset[str], world: World) -> Iterator[Finding]:
+    """Yield keys that no device has, and amounts that none can give."""
+    yield from _bad_keys(ask)
+    for key, amount in ask.capacity.items():
+        path = f"{ask.path}.capacity.requests[{key}]"
+        capacities = [
+            world.published[device][key]
+            for device in chosen
+            if isinstance(world.published[device].get(key), dict)
+        ]
+        try:
+            wanted = parse_quantity(amount)
+        except BadQuantity:
+            yield Finding("claim.invalid", path, {"value": str(amount)}, "quantity")
+            continue
+        if capacities:
+            yield from _amount(path, key, wanted, amount, capacities)
+        elif _KEY.fullmatch(key):
+            known = sorted({k for device in chosen for k in world.published[device]})
+            same = [k for k in known if k.rpartition("/")[2] == key.rpartition("/")[2]]
+            values = {"key": key, "known": ", ".join(same or known)}
+            yield Finding(
+                "capacity.key_mismatch",
+                path,
+                values,
+                "written" if same else "",
+                replacement=same[0] if len(same) == 1 else None,
+            )
+
+
+def _amount(
+    path: str, key: str, wanted: Fraction, amount: Any, capacities: list[Json]
+) -> Iterator[Finding]:
+    most = max((_most(capacity) for capacity in capacities), default=Fraction(0))
+    if wanted < 0:
+        yield Finding(
+            "capacity.range", path, {"key": key, "amount": amount}, "negative"
+        )
+        return
+    if wanted > most:
+        largest = max(capacities, key=_most)
+        values = {"key": key, "amount": amount, "most": _most_text(largest)}
+        yield Finding("capacity.range", path, values)
+        return
+    for capacity in capacities:
+        takes = consumed(wanted, capacity)
+        if takes is not None and takes != wanted:
+            values = {"key": key, "amount": amount, "takes": quantity_text(takes)}
+            yield Finding("capacity.rounded", path, values)
+            return
+
+
+def _most(capacity: Json) -> Fraction:
+    """Return the most that one request may ask of a capacity."""
+    policy = capacity.get("requestPolicy") or {}
+    limits = [capacity.get("value", 0)]
+    if (policy.get("validRange") or {}).get("max") is not None:
+        limits.append(policy["validRange"]["max"])
+    if policy.get("validValues"):
+        limits.append(policy["validValues"][-1])
+    return min(quantity_or_zero(limit) for limit in limits)
+
+
+def _most_text(capacity: Json) -> str:
+    most = _most(capacity)
+    value = capacity.get("value", 0)
+    return str(value) if quantity_or_zero(value) == most else quantity_text(most)
+
+
+def consumed(wanted: Fraction, capacity: Json) -> Fraction | None:
+    """Return what a request consumes of a capacity; None where it is not eligible."""
+    policy = capacity.get("requestPolicy") or {}
+    listed = [quantity_or_zero(value) for value in policy.get("validValues") or []]
+    if listed:
+        return next((value for value in listed if value >= wanted), None)
+    ranged = policy.get("validRange") or {}
+    if not ranged:
+        return wanted
+    least = quantity_or_zero(ranged.get("min", 0))
+    takes = max(wanted, least)
+    step = (
+        quantity_or_zero(ranged["step"])
+        if ranged.get("step") is not None
+        else Fraction(0)
+    )
+    if step > 0:
+        steps = -(-(takes - least) // step)
+        takes = least + steps * step
+    if ranged.get("max") is not None and takes > quantity_or_zero(ranged["max"]):
+        return None
+    return takes
+
+
+def _defaults(ask: Ask, chosen: frozenset[str], world: World) -> Iterator[Finding]:
+    """Yield capacities that are left out and so take everything of a shared device."""
+    if ask.is_admin:
+        return
+    taken: dict[str, str] = {}
+    for device in sorted(chosen):
+        if not world.devices[device].allow_multiple_allocations:
+            continue
+        for key, capacity in world.published[device].items():
+            if key in ask.capacity or not isinstance(capacity, dict):
+                continue
+            policy = capacity.get("requestPolicy") or {}
+            default = policy.get("default", capacity.get("value"))
+            everything = quantity_or_zero(capacity.get("value", 0))
+            if everything > 0 and quantity_or_zero(default) >= everything:
+                taken.setdefault(key, str(default))
+    if taken:
+        values = {
+            "taken": ", ".join(f"{key} {amount}" for key, amount in taken.items())
+        }
+        yield Finding("capacity.default_is_all", f"{ask.path}.capacity", values)
+
+
+def _whole(ask: Ask, chosen: frozenset[str], world: World) -> Iterator[Finding]:
+    """Yield a share that a whole, unshared device may serve."""
+    unshared = [
+        device
+        for device in chosen
+        if not world.devices[device].allow_multiple_allocations
+    ]
+    if ask.capacity and unshared:
+        values = {
+            "count": len(unshared),
+            "total": len(chosen),
+            "example": min(unshared),
+        }
+        yield Finding("capacity.whole_device", f"{ask.path}.capacity", values)
+
+
+def _counters(ask: Ask, chosen: frozenset[str], world: World) -> Iterator[Finding]:
+    both = [
+        device
+        for device in chosen
+        if world.devices[device].allow_multiple_allocations
+        and world.devices[device].consumes_counters
+    ]
+    if both:
+        values = {"count": len(both), "example": min(both)}
+        yield Finding("counters.shared_once", ask.path, values)
+
+
+_UNITS = [(2**50, "Pi"), (2**40, "Ti"), (2**30, "Gi"), (2**20, "Mi"), (2**10, "Ki")]
+
+
+def quantity_text(value: Fraction) -> str:
+    """Return a quantity in the largest binary unit that keeps it whole."""
+    if value.denominator != 1:
+        return f"{value * 1000}m"
+    whole = value.numerator
+    for size, suffix in _UNITS:
+        if whole and whole % size == 0:
+            return f"{whole // size}{suffix}"
+    return str(whole)

@@ -1,0 +1,217 @@
+"""What a claim asks for, apart from selectors: counts, lists, constraints, config."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from claims.domain.checks.findings import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from claims.domain.checks.asks import Ask, Asked
+    from claims.domain.checks.facts import Facts
+    from claims.domain.checks.world import World
+
+Json = dict[str, Any]
+
+MOST_DEVICES = 32
+LONGEST_NAME = 253
+_LISTS = frozenset({"strings", "ints", "bools", "versions"})
+
+
+def name_findings(manifest: Json) -> Iterator[Finding]:
+    """Yield a name that the API server refuses."""
+    name = str(manifest["metadata"]["name"])
+    if len(name) > LONGEST_NAME:
+        values = {"name": name, "length": len(name), "limit": LONGEST_NAME}
+        yield Finding("name.too_long", "metadata.name", values)
+    elif "/" in name or name != name.lower():
+        yield Finding("claim.invalid", "metadata.name", {"name": name}, "object_name")
+
+
+def count_findings(asked: Asked) -> Iterator[Finding]:
+    """Yield odd counts, more devices than one claim may have, and lists of `All`."""
+    if not asked.requests:
+        yield Finding("claim.odd", f"{asked.base}.requests", {}, "no_requests")
+    least = 0
+    for _name, path, asks in asked.requests:
+        least += min((1 if ask.is_all else ask.count for ask in asks), default=0)
+        for ask in asks:
+            yield from _count(ask)
+        if asks and asks[0].sub:
+            yield Finding("first_available.per_node", f"{path}.firstAvailable")
+    if least > MOST_DEVICES:
+        values = {"count": least, "limit": MOST_DEVICES}
+        yield Finding("claim.too_many_devices", f"{asked.base}.requests", values)
+
+
+def _count(ask: Ask) -> Iterator[Finding]:
+    if ask.body.get("count") == 0 and not ask.is_all:
+        yield Finding("claim.odd", f"{ask.path}.count", {}, "count_zero")
+    if ask.is_all:
+        code = "first_available.all" if ask.sub else "all.per_node"
+        yield Finding(code, f"{ask.path}.allocationMode")
+
+
+def class_findings(asked: Asked, world: World) -> Iterator[Finding]:
+    """Yield classes that do not exist, in any alternative."""
+    known = world.classes()
+    for ask in asked.asks:
+        if ask.class_name not in known:
+            values = {"name": ask.class_name, "known": ", ".join(sorted(known))}
+            yield Finding("class.missing", f"{ask.path}.deviceClassName", values)
+
+
+def config_findings(asked: Asked) -> Iterator[Finding]:
+    """Yield opaque config bound to a request whose results carry another name."""
+    listed = {
+        name: [ask.name for ask in asks]
+        for name, _path, asks in asked.requests
+        if asks and asks[0].sub
+    }
+    for i, item in enumerate(asked.devices.get("config") or []):
+        for j, name in enumerate(item.get("requests") or []):
+            if name in listed:
+                yield Finding(
+                    "config.parent_request",
+                    f"{asked.base}.config[{i}].requests[{j}]",
+                    {
+                        "name": name,
+                        "driver": (item.get("opaque") or {}).get("driver", ""),
+                        "instead": ", ".join(listed[name]),
+                    },
+                )
+
+
+def constraint_findings(asked: Asked, facts: Facts, world: World) -> Iterator[Finding]:
+    """Yield constraints that cannot work, or do not say what is meant."""
+    for path, constraint in asked.constraints:
+        key = constraint.get("matchAttribute") or constraint.get("distinctAttribute")
+        if constraint.get("matchAttribute") and constraint.get("distinctAttribute"):
+            yield Finding("claim.odd", path, {}, "both_constraints")
+        elif (
+            constraint.get("distinctAttribute")
+            and "DRAConsumableCapacity" not in world.gates
+        ):
+            values = {"version": f"1.{world.minor}", "gate": "DRAConsumableCapacity"}
+            yield Finding("constraint.unsupported", path, values)
+        bound = asked.bound(constraint)
+        if _most(asked, bound) < 2:
+            yield Finding("constraint.no_effect", path, {"key": key})
+        yield from _key_findings(path, constraint, asked, facts, world)
+
+
+def _most(asked: Asked, bound: list[Ask]) -> int:
+    """Return how many devices a constraint can bind at once, at most."""
+    total = 0
+    for name, _path, _asks in asked.requests:
+        counts = [
+            MOST_DEVICES if ask.is_all else ask.count
+            for ask in bound
+            if ask.request == name
+        ]
+        total += max(counts, default=0)
+    return total
+
+
+def _key_findings(
+    path: str, constraint: Json, asked: Asked, facts: Facts, world: World
+) -> Iterator[Finding]:
+    key = str(constraint.get("matchAttribute") or constraint.get("distinctAttribute"))
+    names = set(constraint.get("requests") or [])
+    lists: set[bool] = set()
+    for ask in asked.bound(constraint):
+        candidates = facts.of(ask.name).candidates
+        having = [
+            value
+            for value in (world.devices[c].attributes.get(key) for c in candidates)
+            if value is not None
+        ]
+        lists |= {bool(_LISTS & set(value)) for value in having}
+        if not candidates or having:
+            continue
+        # Its devices lack the key: bound by the request's own name, or by its own.
+        parent = ask.sub and (not names or ask.request in names)
+        code = "constraint.parent_request" if parent else "constraint.key_missing"
+        values = {
+            "key": key,
+            "name": ask.name,
+            "instead": _elsewhere(key, candidates, world),
+        }
+        yield Finding(code, path, values)
+    if lists == {True, False}:
+        yield Finding("constraint.list_type", path, {"key": key})
+
+
+def _elsewhere(key: str, candidates: frozenset[str], world: World) -> str:
+    """Return a key of the same name, or of the shared domain, that candidates have."""
+    last = key.rpartition("/")[2].lower()
+    keys = {
+        full
+        for device_id in candidates
+        for full in world.devices[device_id].attributes
+        if full.rpartition("/")[2].lower()
+        in {last, "pcieroot" if "pci" in last else last}
+    }
+    return ", ".join(sorted(keys))
+
+
+def distinct_findings(asked: Asked, facts: Facts, world: World) -> Iterator[Finding]:
+    """Yield requests whose shares may all land on one device.
+
+    `count: N` takes N different devices; several requests of one claim may be
+    given shares of the same one, unless a distinctAttribute says otherwise.
+    """
+    seen: list[tuple[Ask, set[str]]] = []
+    for _name, _path, asks in asked.requests:
+        for ask in asks:
+            shared = {
+                candidate
+                for candidate in facts.of(ask.name).candidates
+                if world.devices[candidate].allow_multiple_allocations
+            }
+            other = next(
+                (
+                    earlier
+                    for earlier, theirs in seen
+                    if earlier.request != ask.request
+                    and shared & theirs
+                    and not _kept_apart(asked, earlier, ask)
+                ),
+                None,
+            )
+            if other is not None:
+                values = {"one": other.name, "other": ask.name}
+                yield Finding("constraint.distinct", ask.path, values)
+            seen.append((ask, shared))
+
+
+def _kept_apart(asked: Asked, one: Ask, other: Ask) -> bool:
+    return any(
+        constraint.get("distinctAttribute")
+        and not constraint.get("matchAttribute")
+        and {one.name, other.name} <= {ask.name for ask in asked.bound(constraint)}
+        for _path, constraint in asked.constraints
+    )
+
+
+def dropped_findings(asked: Asked, world: World) -> Iterator[Finding]:
+    """Yield fields that the server drops without a word, since their gate is off."""
+    for ask in asked.asks:
+        fields = [
+            ("capacity", "DRAConsumableCapacity", bool(ask.capacity)),
+            ("adminAccess", "DRAAdminAccess", ask.is_admin),
+        ]
+        for name, gate, is_set in fields:
+            if is_set and gate not in world.gates:
+                yield dropped(f"{ask.path}.{name}", gate, world)
+    for _name, path, asks in asked.requests:
+        if asks and asks[0].sub and "DRAPrioritizedList" not in world.gates:
+            yield dropped(f"{path}.firstAvailable", "DRAPrioritizedList", world)
+
+
+def dropped(path: str, gate: str, world: World) -> Finding:
+    """Return the finding that a field is dropped."""
+    values = {"path": path, "gate": gate, "version": f"1.{world.minor}"}
+    return Finding("apply.field_dropped", path, values)

@@ -1,0 +1,92 @@
+"""DeviceClasses: selectors that break their users, mixed types, clashing names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from claims.domain.checks.claims import dropped
+from claims.domain.checks.findings import Finding
+from claims.domain.checks.selectors import judge
+from claims.domain.checks.world import name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from claims.domain.checks.facts import AskFacts
+    from claims.domain.checks.world import World
+
+Json = dict[str, Any]
+
+_TYPES = frozenset({"gpu", "mig", "vfio"})
+
+
+def device_class_findings(
+    body: Json, facts: AskFacts, world: World
+) -> Iterator[Finding]:
+    """Yield what is wrong with a DeviceClass.
+
+    Args:
+        body: the class.
+        facts: of its selectors over all devices; `of_class` are its matches.
+        world: the cluster, with this class in it.
+    """
+    for selector in facts.selectors:
+        yield from judge(selector, world)
+    yield from _mixed(facts, world)
+    extended = (body.get("spec") or {}).get("extendedResourceName")
+    if extended and "DRAExtendedResource" not in world.gates:
+        yield dropped("spec.extendedResourceName", "DRAExtendedResource", world)
+
+
+def types_of(devices: frozenset[str], world: World) -> set[str]:
+    """Return which of gpu, mig and vfio these devices are."""
+    found = set()
+    for device_id in devices:
+        device = world.devices[device_id]
+        value = device.attributes.get(f"{device.driver}/type") or {}
+        found.add(str(value.get("string", "")))
+    return found & _TYPES
+
+
+def _mixed(facts: AskFacts, world: World) -> Iterator[Finding]:
+    types = types_of(facts.of_class, world)
+    if len(types) > 1:
+        values = {"types": ", ".join(sorted(types))}
+        yield Finding("class.mixed_types", "spec.selectors", values)
+
+
+def clash_findings(body: Json, world: World) -> Iterator[Finding]:
+    """Yield that another class maps the same extended resource, and which wins."""
+    extended = (body.get("spec") or {}).get("extendedResourceName")
+    if not extended:
+        return
+    others = [
+        other
+        for other in world.classes().values()
+        if (other.get("spec") or {}).get("extendedResourceName") == extended
+    ]
+    if len(others) < 2:
+        return
+    values = {
+        "resource": extended,
+        "names": ", ".join(sorted(map(name_of, others))),
+        "winner": name_of(winner(others, world.minor)),
+    }
+    yield Finding("class.extended_clash", "spec.extendedResourceName", values)
+
+
+def winner(classes: list[Json], minor: int) -> Json:
+    """Return the class that serves an extended resource.
+
+    Source: k8s.io/dynamic-resource-allocation deviceclass/extendedresourcecache:
+    from 1.35 the newest, then the lower name; before, the last listed.
+    """
+    by_name = sorted(classes, key=name_of)
+    if minor < 35:
+        return by_name[-1]
+    return max(
+        reversed(by_name),
+        key=lambda body: str(
+            (body.get("metadata") or {}).get("creationTimestamp") or ""
+        ),
+    )

@@ -1,0 +1,87 @@
+"""What the engine says of a claim, as checks read it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from claims.domain.preview import Preview
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A key that an expression looks up; `space` is attributes or capacity."""
+
+    space: str
+    domain: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """An error of evaluation: its text, on how many devices, and one of them."""
+
+    message: str
+    count: int
+    example: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """An expression as the API server and the scheduler judge it.
+
+    Attributes:
+        error: the API server's, without cost and length; empty where it compiles.
+        cost: estimated; None where it does not compile.
+    """
+
+    error: str
+    line: int | None
+    column: int | None
+    cost: int | None
+    limit: int
+    length: int
+    reads: tuple[Read, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SelectorFacts:
+    """One selector over the devices that the class and earlier selectors leave.
+
+    Attributes:
+        total, match: devices; both 0 where it does not compile.
+    """
+
+    path: str
+    expression: str
+    verdict: Verdict
+    total: int = 0
+    match: int = 0
+    errors: tuple[Fault, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AskFacts:
+    """What one ask can choose from.
+
+    Attributes:
+        of_class: ids of the devices that the class's selectors match.
+        candidates: ids of those that its own selectors match too.
+    """
+
+    of_class: frozenset[str] = frozenset()
+    candidates: frozenset[str] = frozenset()
+    selectors: tuple[SelectorFacts, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Facts by the name of the ask (`request` or `request/alternative`)."""
+
+    asks: dict[str, AskFacts] = field(default_factory=dict)
+    preview: Preview | None = None
+
+    def of(self, name: str) -> AskFacts:
+        """Return the facts of an ask; empty ones where its class is missing."""
+        return self.asks.get(name, AskFacts())

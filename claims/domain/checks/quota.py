@@ -1,0 +1,91 @@
+"""Kubernetes' own quota for devices, evaluated before the server does.
+
+Source: k8s.io/kubernetes/pkg/quota/v1/evaluator/core resource_claims.go: a
+request charges the maximum over its alternatives per class, `All` counts 32,
+adminAccess is charged too. Templates are never charged, their claims are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from claims.domain.checks.asks import asked_of, shape_findings
+from claims.domain.checks.findings import Finding
+from claims.domain.checks.world import name_of, namespace_of
+from inventory.domain.quantity import quantity_or_zero
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from claims.domain.checks.asks import Asked
+    from claims.domain.checks.world import World
+
+Json = dict[str, Any]
+
+COUNT = "count/resourceclaims.resource.k8s.io"
+ALL_COUNTS = 32
+_SUFFIX = ".deviceclass.resource.k8s.io/devices"
+
+
+def charges(asked: Asked, world: World) -> Counter[str]:
+    """Return quota key → what one claim is charged."""
+    charged: Counter[str] = Counter({COUNT: 1})
+    extended = {
+        name_of(body): str((body.get("spec") or {}).get("extendedResourceName") or "")
+        for body in world.classes().values()
+    }
+    for _name, _path, asks in asked.requests:
+        most: dict[str, int] = {}
+        for ask in asks:
+            count = ALL_COUNTS if ask.is_all else ask.count
+            most[ask.class_name] = max(count, most.get(ask.class_name, 0))
+        for name, count in most.items():
+            charged[name + _SUFFIX] += count
+            if "DRAExtendedResource" in world.gates:
+                charged[f"requests.deviceclass.resource.kubernetes.io/{name}"] += count
+                if extended.get(name):
+                    charged[f"requests.{extended[name]}"] += count
+    return charged
+
+
+def quota_findings(asked: Asked, world: World) -> Iterator[Finding]:
+    """Yield each quota of the namespace that a claim would exceed."""
+    wanted = charges(asked, world)
+    for quota in world.objects.get("ResourceQuota", []):
+        if namespace_of(quota) != asked.namespace:
+            continue
+        hard = (quota.get("spec") or {}).get("hard") or {}
+        for key, limit in hard.items():
+            if not wanted[key]:
+                continue
+            used = _used(quota, key, asked, world)
+            left = int(quantity_or_zero(limit)) - used
+            if wanted[key] > left:
+                values = {
+                    "quota": name_of(quota),
+                    "key": key,
+                    "charged": wanted[key],
+                    "left": max(left, 0),
+                    "limit": str(limit),
+                }
+                yield Finding("quota.exceeded", f"{asked.base}.requests", values)
+
+
+def _used(quota: Json, key: str, asked: Asked, world: World) -> int:
+    """Return what is used: as the server says, else summed over known claims."""
+    said = ((quota.get("status") or {}).get("used") or {}).get(key)
+    if said is not None:
+        return int(quantity_or_zero(said))
+    mine = (
+        name_of(asked.manifest) if asked.manifest.get("kind") == "ResourceClaim" else ""
+    )
+    total = 0
+    for claim in world.objects.get("ResourceClaim", []):
+        if (
+            namespace_of(claim) == asked.namespace
+            and name_of(claim) != mine
+            and not shape_findings(claim)
+        ):
+            total += charges(asked_of(claim), world)[key]
+    return total

@@ -1,0 +1,274 @@
+"""CEL selectors: what the server refuses, what fails later, what matches nothing."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from claims.domain.checks.findings import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from claims.domain.checks.asks import Asked
+    from claims.domain.checks.facts import Facts, Fault, SelectorFacts
+    from claims.domain.checks.world import World
+
+MOST_BYTES = 10_240
+# Above this many units of cost for one pod, what the scheduler pays is worth a word.
+SLOW_COST = 20_000_000
+
+_SEMVER = re.compile(
+    r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)"
+    r"(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?"
+)
+_SEMVER_CALL = re.compile(r"""\bsemver\(\s*(["'])(.*?)\1\s*(,\s*true\s*)?\)""")
+_SEMVER_OF_VERSION = "no such overload: semver("
+_MISSING = re.compile(r"no such key: (\S+)")
+_BROKEN = {
+    "cel.compile",
+    "cel.cost",
+    "cel.too_long",
+    "cel.bad_semver",
+    "cel.key_published_by_none",
+    "cel.key_other_domain",
+}
+
+
+def selector_findings(asked: Asked, facts: Facts, world: World) -> Iterator[Finding]:
+    """Yield what is wrong with the selectors of each ask, list by list."""
+    for _name, path, asks in asked.requests:
+        broken = False
+        for ask in asks:
+            for selector in facts.of(ask.name).selectors:
+                for finding in judge(selector, world):
+                    broken = broken or finding.code in _BROKEN
+                    yield finding
+        if broken and asks and asks[0].sub:
+            yield Finding("first_available.cel_error", f"{path}.firstAvailable")
+
+
+def judge(selector: SelectorFacts, world: World) -> Iterator[Finding]:
+    """Yield what is wrong with one selector."""
+    verdict, path = selector.verdict, selector.path
+    if verdict.length > MOST_BYTES:
+        values = {"length": verdict.length, "limit": MOST_BYTES}
+        yield Finding("cel.too_long", path, values)
+        return
+    if verdict.error:
+        flat = _flat_key(selector.expression)
+        yield Finding(
+            "cel.compile",
+            path,
+            {
+                "error": verdict.error,
+                **({"key": flat[0], "fixed": flat[1]} if flat else {}),
+            },
+            "flat_key" if flat else "",
+            verdict.line,
+            verdict.column,
+        )
+        return
+    if verdict.cost is not None and verdict.cost > verdict.limit:
+        yield Finding("cel.cost", path, {"cost": verdict.cost, "limit": verdict.limit})
+        return
+    yield from _semver(selector)
+    for fault in selector.errors:
+        yield from _runtime(selector, fault, world)
+    yield from _slow(selector)
+
+
+_FLAT = re.compile(
+    r"""device\.(attributes|capacity)\[(["'])([^"'/]+)/([A-Za-z_]\w*)\2\]"""
+)
+
+
+def _flat_key(expression: str) -> tuple[str, str] | None:
+    """Return a key written as one string, and how it is written by domain."""
+    found = _FLAT.search(expression)
+    if not found:
+        return None
+    space, quote, domain, key = found.groups()
+    return f"{domain}/{key}", f"device.{space}[{quote}{domain}{quote}].{key}"
+
+
+def _place(expression: str, index: int) -> tuple[int, int]:
+    """Return line and column of an index, 1-based."""
+    before = expression[:index]
+    return before.count("\n") + 1, index - (before.rfind("\n") + 1) + 1
+
+
+def _semver(selector: SelectorFacts) -> Iterator[Finding]:
+    for call in _SEMVER_CALL.finditer(selector.expression):
+        literal = call[2]
+        if call[3] or _SEMVER.fullmatch(literal):
+            continue
+        fixed = normal_semver(literal)
+        line, column = _place(selector.expression, call.start(2))
+        yield Finding(
+            "cel.bad_semver",
+            selector.path,
+            {"literal": literal, "fixed": fixed or ""},
+            "literal" if fixed else "literal_unclear",
+            line,
+            column,
+            selector.expression.replace(call[2], fixed) if fixed else None,
+        )
+    if any(_SEMVER_OF_VERSION in fault.message for fault in selector.errors):
+        at = selector.expression.find("semver(device")
+        line, column = _place(selector.expression, max(at, 0))
+        fixed = re.sub(
+            r"""semver\((device\.attributes\[[^\]]+\]\.\w+)\)""",
+            r"\1",
+            selector.expression,
+        )
+        yield Finding(
+            "cel.bad_semver",
+            selector.path,
+            {},
+            "of_version",
+            line,
+            column,
+            fixed if fixed != selector.expression else None,
+        )
+
+
+def normal_semver(literal: str) -> str | None:
+    """Return a version such as `v580.95.05` or `12.4` as a semantic version, or None."""
+    found = re.fullmatch(r"v?(\d+)(?:\.(\d+))?(?:\.(\d+))?((?:[-+].*)?)", literal)
+    if not found:
+        return None
+    numbers = ".".join(str(int(part or 0)) for part in found.groups()[:3])
+    fixed = numbers + found[4]
+    return fixed if _SEMVER.fullmatch(fixed) else None
+
+
+def _runtime(selector: SelectorFacts, fault: Fault, world: World) -> Iterator[Finding]:
+    if _SEMVER_OF_VERSION in fault.message or _bad_literal(selector, fault):
+        return
+    missing = _MISSING.search(fault.message)
+    values = {
+        "error": fault.message,
+        "count": fault.count,
+        "total": selector.total,
+        "example": fault.example,
+    }
+    if not missing:
+        yield Finding("cel.runtime_error", selector.path, values)
+        return
+    key = missing[1]
+    values["key"] = key
+    driver = fault.example.split("/", 1)[0]
+    read = next((r for r in selector.verdict.reads if r.key == key), None)
+    space = read.space if read else "attributes"
+    domains = _domains_with(world, space, key, driver)
+    wanted = read.domain if read and read.domain != "*" else driver
+    if wanted in domains:
+        replacement = guarded(selector.expression, key)
+        yield Finding(
+            "cel.runtime_missing_key", selector.path, values, replacement=replacement
+        )
+        return
+    values["driver"] = driver
+    values["domain"] = wanted
+    if domains:
+        values["domains"] = ", ".join(sorted(domains))
+        fixed = None
+        if len(domains) == 1:
+            fixed = selector.expression.replace(wanted, next(iter(domains)))
+        yield Finding("cel.key_other_domain", selector.path, values, replacement=fixed)
+        return
+    values["known"] = ", ".join(_known_keys(world, space, driver))
+    yield Finding("cel.key_published_by_none", selector.path, values)
+
+
+def _bad_literal(selector: SelectorFacts, fault: Fault) -> bool:
+    """Return whether an error comes from a literal that was already found."""
+    return "semver" in selector.expression and any(
+        word in fault.message.lower()
+        for word in (
+            "leading zero",
+            "major.minor.patch",
+            "semantic version",
+            "invalid character",
+        )
+    )
+
+
+def _domains_with(world: World, space: str, key: str, driver: str) -> set[str]:
+    """Return the domains under which devices of a driver publish a key."""
+    found: set[str] = set()
+    for device in world.devices.values():
+        if device.driver != driver:
+            continue
+        table = device.attributes if space == "attributes" else device.capacity
+        found.update(
+            domain
+            for domain, _slash, name in (full.rpartition("/") for full in table)
+            if name == key
+        )
+    return found
+
+
+def _known_keys(world: World, space: str, driver: str) -> list[str]:
+    """Return the keys that devices of a driver publish, without their own domain."""
+    keys: set[str] = set()
+    for device in world.devices.values():
+        if device.driver == driver:
+            table = device.attributes if space == "attributes" else device.capacity
+            keys.update(key.removeprefix(f"{driver}/") for key in table)
+    return sorted(keys)
+
+
+_COMPARED = (
+    r"""device\.attributes\[(?P<quote>["'])(?P<domain>[^"']+)(?P=quote)\]\.%s"""
+    r"""\s*==\s*(?P<literal>"[^"]*"|'[^']*'|\d+|true|false)"""
+)
+
+
+def guarded(expression: str, key: str) -> str | None:
+    """Return the expression with `==` on a key made safe where the key is missing."""
+    found = re.search(_COMPARED % re.escape(key), expression)
+    if not found:
+        return None
+    literal = found["literal"]
+    empty = {"true": "false", "false": "true"}.get(literal)
+    if empty is None:
+        empty = literal[0] * 2 if literal[0] in "\"'" else "-1"
+    table = f"device.attributes[{found['quote']}{found['domain']}{found['quote']}]"
+    safe = f"{table}.?{key}.orValue({empty}) == {literal}"
+    return expression[: found.start()] + safe + expression[found.end() :]
+
+
+def _slow(selector: SelectorFacts) -> Iterator[Finding]:
+    cost = selector.verdict.cost or 0
+    values = {"cost": cost, "devices": selector.total, "product": cost * selector.total}
+    if ".matches(" in selector.expression:
+        yield Finding("cel.slow", selector.path, values, "regex")
+    elif _nested(selector.expression):
+        yield Finding("cel.slow", selector.path, values, "nested")
+    elif cost * selector.total >= SLOW_COST:
+        yield Finding("cel.slow", selector.path, values)
+
+
+_MACRO = re.compile(r"\.(all|exists|exists_one|map|filter)\(")
+
+
+def _nested(expression: str) -> bool:
+    """Return whether one comprehension stands inside another."""
+    depth_of: list[int] = []
+    depth = 0
+    for index, letter in enumerate(expression):
+        if letter == "(":
+            depth += 1
+            if _MACRO.search(expression, 0, index + 1) and _MACRO.match(
+                expression, expression.rfind(".", 0, index), index + 1
+            ):
+                if depth_of:
+                    return True
+                depth_of.append(depth)
+        elif letter == ")":
+            if depth_of and depth_of[-1] == depth:
+                depth_of.pop()
+            depth -= 1
+    return False

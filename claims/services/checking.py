@@ -1,0 +1,262 @@
+"""Check manifests against a cluster: world from Postgres, facts from the engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from claims.domain.checks import admin, availability, capacity, classes, objects
+from claims.domain.checks import claims as shapes
+from claims.domain.checks import quota as quotas
+from claims.domain.checks import selectors as expressions
+from claims.domain.checks.asks import asked_of, shape_findings
+from claims.domain.checks.facts import (
+    AskFacts,
+    Facts,
+    Fault,
+    Read,
+    SelectorFacts,
+    Verdict,
+)
+from claims.domain.checks.findings import Finding, ObjectFinding, most_specific
+from claims.domain.checks.world import World, build_world
+from claims.domain.defaulting import defaulted_claim
+from claims.domain.preview import claim_of
+from claims.services.filed import has_preview, identity_of
+from claims.services.preview import preview as ask_preview
+from inventory.domain.gates import supported_minor
+from inventory.gateways.engine import EngineRefused
+from inventory.models import KubeObject
+from inventory.services.engines import engine_for, gates_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from claims.domain.checks.asks import Ask, Asked
+    from claims.domain.preview import Preview
+    from claims.services.filed import Filed
+    from inventory.domain.engine import Checked
+    from inventory.gateways.engine import Engine
+    from inventory.models import Cluster
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedItem:
+    """One item of a file: what was found, and what the scheduler would do."""
+
+    item: Json
+    findings: list[Finding]
+    preview: Preview | None
+
+
+def world_of(cluster: Cluster, overlay: Iterable[Json] = ()) -> World:
+    """Return a cluster as checks see it, with objects laid over it; one query."""
+    stored = KubeObject.objects.filter(cluster=cluster, deleted_at=None)
+    bodies = (
+        {**body, "kind": kind} for kind, body in stored.values_list("kind", "body")
+    )
+    return build_world(
+        [*bodies, *overlay],
+        minor=supported_minor(cluster.kubernetes_version),
+        gates=gates_of(cluster),
+    )
+
+
+def check_file(
+    cluster: Cluster, filed: Filed
+) -> tuple[list[CheckedItem], list[ObjectFinding]]:
+    """Return each item of a file checked, and findings on all other objects.
+
+    Raises:
+        EngineUnavailable, EngineDeadline, EngineRefused: each says what to do.
+    """
+    checker = Checker(cluster, filed.overlay)
+    about = list(objects.cluster_findings(checker.world))
+    items: list[CheckedItem] = []
+    for i, item in enumerate(filed.items):
+        earlier = [other for other in filed.items[:i] if _key(other) == _key(item)]
+        mine = [found.finding for found in about if _key_of(found) == _key(item)]
+        items.append(checker.check(item, earlier=earlier, mine=mine))
+    named = {_key(item) for item in filed.items}
+    return items, [found for found in about if _key_of(found) not in named]
+
+
+def _key(item: Json) -> tuple[str, str, str]:
+    identity = identity_of(item)
+    return identity["kind"], identity["namespace"], identity["name"]
+
+
+def _key_of(found: ObjectFinding) -> tuple[str, str, str]:
+    return found.kind, found.namespace, found.name
+
+
+class Checker:
+    """Checks manifests against one cluster, its world read once."""
+
+    def __init__(self, cluster: Cluster, overlay: Iterable[Json] = ()) -> None:
+        self.cluster = cluster
+        self.overlay = list(overlay)
+        self.world = world_of(cluster, self.overlay)
+        self.engine: Engine = engine_for(cluster, overlay=self.overlay)
+
+    def check(
+        self, item: Json, *, earlier: list[Json], mine: list[Finding]
+    ) -> CheckedItem:
+        """Return one item checked.
+
+        Args:
+            item: a ResourceClaim, ResourceClaimTemplate or DeviceClass.
+            earlier: objects of its name that stand before it.
+            mine: findings about the object of that name.
+        """
+        if item["kind"] == "DeviceClass":
+            facts = self._class_facts(item)
+            found = classes.device_class_findings(item, facts, self.world)
+            return CheckedItem(item, most_specific([*mine, *found]), None)
+        broken = [*shapes.name_findings(item), *shape_findings(item)]
+        if any(finding.code == "claim.invalid" for finding in broken):
+            return CheckedItem(item, most_specific([*mine, *broken]), None)
+        asked = asked_of(item)
+        found_preview = self._preview(item) if has_preview(item) else None
+        facts_of = Facts(self._facts(asked), found_preview)
+        findings = [*mine, *broken, *self._findings(asked, facts_of, earlier)]
+        return CheckedItem(item, most_specific(findings), found_preview)
+
+    def _preview(self, item: Json) -> Preview:
+        return ask_preview(self.cluster, [claim_of(item)], overlay=self.overlay)
+
+    def _findings(
+        self, asked: Asked, facts: Facts, earlier: list[Json]
+    ) -> Iterator[Finding]:
+        world = self.world
+        yield from self._immutable(asked.manifest, earlier)
+        yield from shapes.count_findings(asked)
+        yield from shapes.dropped_findings(asked, world)
+        yield from shapes.config_findings(asked)
+        yield from shapes.constraint_findings(asked, facts, world)
+        yield from shapes.class_findings(asked, world)
+        if not has_preview(asked.manifest):
+            return
+        yield from shapes.distinct_findings(asked, facts, world)
+        yield from expressions.selector_findings(asked, facts, world)
+        yield from capacity.capacity_findings(asked, facts, world)
+        yield from admin.admin_findings(asked, facts, world)
+        yield from availability.availability_findings(asked, facts, world)
+        yield from quotas.quota_findings(asked, world)
+
+    def _immutable(self, manifest: Json, earlier: list[Json]) -> Iterator[Finding]:
+        kind, namespace, name = _key(manifest)
+        stored = self.world.find(kind, namespace, name)
+        for other in [*earlier, *([stored] if stored else [])]:
+            if _stored_spec(other) != _stored_spec(manifest):
+                values = {"kind": kind, "name": name}
+                yield Finding("template.immutable", "spec", values)
+                return
+
+    def _facts(self, asked: Asked) -> dict[str, AskFacts]:
+        known = self.world.classes()
+        return {
+            ask.name: self._ask_facts(ask, _expressions(known[ask.class_name]))
+            for ask in asked.asks
+            if ask.class_name in known
+        }
+
+    def _ask_facts(self, ask: Ask, of_class: list[str]) -> AskFacts:
+        try:
+            matching = self.engine.evaluate(of_class, listing=True).matches
+        except EngineRefused:
+            matching = ()
+        selectors = self._selector_facts(ask.selectors, of_class)
+        mine = [selector.expression for selector in selectors]
+        if any(selector.verdict.error for selector in selectors):
+            return AskFacts(frozenset(matching), frozenset(), selectors)
+        candidates: Iterable[str] = matching
+        if mine:
+            found = self.engine.evaluate(mine, within=of_class, listing=True)
+            candidates = found.matches
+        return AskFacts(frozenset(matching), frozenset(candidates), selectors)
+
+    def _class_facts(self, item: Json) -> AskFacts:
+        pairs = [
+            (f"spec.selectors[{i}].cel.expression", expression)
+            for i, expression in enumerate(_expressions(item))
+        ]
+        selectors = self._selector_facts(pairs, [])
+        if any(selector.verdict.error for selector in selectors):
+            return AskFacts(selectors=selectors)
+        found = self.engine.evaluate([text for _path, text in pairs], listing=True)
+        return AskFacts(frozenset(found.matches), frozenset(found.matches), selectors)
+
+    def _selector_facts(
+        self, pairs: list[tuple[str, str]], of_class: list[str]
+    ) -> tuple[SelectorFacts, ...]:
+        """Return each selector over what the class and the selectors before it leave."""
+        checked = self.engine.check([text for _path, text in pairs]) if pairs else []
+        facts: list[SelectorFacts] = []
+        before = list(of_class)
+        sound = True
+        for (path, text), found in zip(pairs, checked, strict=True):
+            verdict = _verdict(found)
+            sound = sound and found.scheduler.ok and found.apiserver.ok
+            facts.append(
+                self._evaluated(path, text, verdict, before)
+                if sound
+                else SelectorFacts(path, text, verdict)
+            )
+            before.append(text)
+        return tuple(facts)
+
+    def _evaluated(
+        self, path: str, text: str, verdict: Verdict, before: list[str]
+    ) -> SelectorFacts:
+        try:
+            found = self.engine.evaluate([text], within=before)
+            earlier = self.engine.evaluate(before).errors if before else ()
+        except EngineRefused:
+            return SelectorFacts(path, text, verdict)
+        known = {(fault.message, fault.example) for fault in earlier}
+        return SelectorFacts(
+            path,
+            text,
+            verdict,
+            total=found.total or 0,
+            match=found.devices.match if found.devices else 0,
+            errors=tuple(
+                Fault(fault.message, fault.count, fault.example)
+                for fault in found.errors
+                if (fault.message, fault.example) not in known
+            ),
+        )
+
+
+def _verdict(found: Checked) -> Verdict:
+    judged = found.apiserver
+    if judged.ok and not found.scheduler.ok:
+        judged = found.scheduler
+    compiles = judged.ok or judged.reason in {"cost", "length"}
+    return Verdict(
+        error="" if compiles else str(judged.error),
+        line=judged.line,
+        column=judged.column,
+        cost=found.cost,
+        limit=found.limit,
+        length=found.length,
+        reads=tuple(Read(r.map, r.domain, r.key) for r in found.reads),
+    )
+
+
+def _expressions(device_class: Json) -> list[str]:
+    return [
+        str((selector.get("cel") or {}).get("expression", ""))
+        for selector in (device_class.get("spec") or {}).get("selectors") or []
+        if isinstance(selector, dict)
+    ]
+
+
+def _stored_spec(manifest: Json) -> Any:
+    """Return a spec as it would be stored, for comparison."""
+    claim = defaulted_claim(claim_of(manifest))
+    inner = (manifest.get("spec") or {}).get("metadata")
+    return claim.get("spec"), inner if manifest["kind"] != "ResourceClaim" else None
