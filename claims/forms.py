@@ -74,6 +74,12 @@ class Capacity:
     field: Field
     hints: tuple[str, ...]
     is_published: bool
+    is_shared: bool
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it stands among the first fields, not among the further ones."""
+        return self.is_shared or not self.is_published
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +111,20 @@ class Alternative:
     together: Verdict | None
     is_first: bool
     is_last: bool
+
+    @property
+    def further(self) -> int:
+        """How many capacity keys are hidden at first: no amount of them is shared."""
+        return sum(not each.is_plain for each in self.capacity)
+
+    @property
+    def further_is_open(self) -> bool:
+        """Whether one of those was asked for, or has something wrong with it."""
+        return any(
+            each.field.value or each.field.errors
+            for each in self.capacity
+            if not each.is_plain
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +292,7 @@ class FormBuilder:
                 field=Field(f"{prefix}-value", asked.get(key, ""), tuple(errors)),
                 hints=published[key].hints if key in published else (),
                 is_published=key in published,
+                is_shared=key in published and published[key].is_shared,
             )
 
     def _constraint(self, i: int, row: ConstraintDraft) -> Constraint:

@@ -107,7 +107,10 @@ class _Reader:
 
     def read(self, draft: Draft) -> Reading:
         kind = self._choice("kind", draft.kind, tuple(Kind))
-        self._name("name", draft.name, _SUBDOMAIN, 253)
+        if draft.name:
+            self._name("name", draft.name, _SUBDOMAIN, 253)
+        else:
+            self._find("name", "claim.no_name")
         if draft.namespace not in self.namespaces:
             code = "namespace.not_yours" if draft.namespace else "namespace.empty"
             self._find("namespace", code, value=draft.namespace)

@@ -11,8 +11,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from django.core.cache import cache
 from django.db import connection
+from django.db.models import Max
 from django.utils.translation import gettext as _
 
 from claims.domain.draft import (
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _DOMAIN = re.compile(r"[a-z0-9]([-.a-z0-9]*[a-z0-9])?\Z")
-_KEPT_SECONDS = 60
+
+Keys = dict[str, tuple[dict[str, Any] | None, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +50,15 @@ class PublishedKey:
 
 @dataclass(frozen=True, slots=True)
 class CapacityOffer:
-    """A capacity key of a class, and what is known of it, in words."""
+    """A capacity key of a class, and what is known of it, in words.
+
+    Attributes:
+        is_shared: some device gives it away by the amount.
+    """
 
     key: str
     hints: tuple[str, ...]
+    is_shared: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,48 +105,86 @@ def _expressions(body: dict[str, Any]) -> Iterable[str]:
 def offers_of(cluster: Cluster, wanted: Iterable[str]) -> Offers:
     """Return what a cluster offers, with capacity keys for the `wanted` classes."""
     classes = classes_of(cluster)
+    published = _published(cluster)
     by_class: dict[str, Offer] = {}
     problem = ""
-    published = published_capacity(cluster)
     try:
         engine = engine_for(cluster)
         for name in sorted(set(wanted) & classes.keys()):
-            by_class[name] = _offer(cluster, engine, name, classes[name], published)
+            if name not in published.by_class:
+                keys = _keys_within(engine, classes[name], published.capacity)
+                published.by_class[name] = keys
+            by_class[name] = _offer(published.by_class[name])
     except PortalError as error:
         problem = error.message
-    return Offers(classes, by_class, attribute_names(cluster), problem)
+    return Offers(classes, by_class, published.attributes, problem)
 
 
-def _offer(
-    cluster: Cluster,
-    engine: Engine,
-    name: str,
-    within: tuple[str, ...],
-    published: tuple[PublishedKey, ...],
-) -> Offer:
-    place = f"compose:{cluster.pk}:{cluster.revision}:{name}"
-    if (found := _cached(place)) is not None:
-        return Offer(
-            tuple(CapacityOffer(key, _hints(policies)) for key, policies in found)
-        )
-    kept: dict[str, tuple[dict[str, Any] | None, ...]] = {}
+@dataclass(frozen=True, slots=True)
+class _Published:
+    """What a cluster's slices publish at one moment; `by_class` fills as it is asked."""
+
+    capacity: tuple[PublishedKey, ...]
+    attributes: tuple[str, ...]
+    by_class: dict[str, Keys]
+
+
+# One entry a cluster and process, of the newest slices and classes seen.
+_SEEN: dict[tuple[int, object], tuple[int | None, _Published]] = {}
+
+
+def _published(cluster: Cluster) -> _Published:
+    """Return what is published, read again only after slices or classes changed."""
+    newest = KubeObject.objects.filter(
+        cluster=cluster, kind__in=["DeviceClass", "ResourceSlice"]
+    ).aggregate(newest=Max("revision"))["newest"]
+    place = (cluster.pk, cluster.created_at)
+    seen = _SEEN.get(place)
+    if seen is None or seen[0] != newest:
+        found = _Published(published_capacity(cluster), attribute_names(cluster), {})
+        seen = _SEEN[place] = (newest, found)
+    return seen[1]
+
+
+def _keys_within(
+    engine: Engine, within: tuple[str, ...], published: tuple[PublishedKey, ...]
+) -> Keys:
+    """Return the capacity keys, with their policies, of the devices of a class."""
+    kept: Keys = {}
     for each in published:
-        if _has_key(engine, within, each):
-            kept[each.key] = (*kept.get(each.key, ()), *each.policies)
-    _keep(place, list(kept.items()))
+        if not (has := _has_key(each)) or not _some_device(engine, within, has):
+            continue
+        shared = f"device.allowMultipleAllocations && {has}"
+        known = any(each.policies) and _some_device(engine, within, shared)
+        policies = each.policies if known else (None,)
+        kept[each.key] = (*kept.get(each.key, ()), *policies)
+    return kept
+
+
+def _offer(keys: Keys) -> Offer:
     return Offer(
-        tuple(CapacityOffer(key, _hints(policies)) for key, policies in kept.items())
+        tuple(
+            CapacityOffer(key, _hints(policies), any(policies))
+            for key, policies in keys.items()
+        )
     )
 
 
-def _has_key(engine: Engine, within: tuple[str, ...], each: PublishedKey) -> bool:
-    """Return whether some device of a class, which `within` selects, has this key."""
+def _has_key(each: PublishedKey) -> str:
+    """Return the CEL that says whether a device has this key, or "" for an odd one."""
     domain, slash, identifier = each.key.rpartition("/")
     domain = domain if slash else each.driver
     if not (_IDENTIFIER.match(identifier) and _DOMAIN.match(domain)):
-        return False
-    expression = f'device.driver == "{each.driver}" && "{identifier}" in device.capacity["{domain}"]'
-    answer = engine.evaluate([expression], within=list(within))
+        return ""
+    return (
+        f'device.driver == "{each.driver}" &&'
+        f' "{identifier}" in device.capacity["{domain}"]'
+    )
+
+
+def _some_device(engine: Engine, within: tuple[str, ...], expression: str) -> bool:
+    """Return whether the expression holds for a device of the class."""
+    answer = engine.evaluate([expression], within=within)
     return answer.devices is not None and answer.devices.match > 0
 
 
@@ -207,23 +251,6 @@ def _some(values: Iterable[object]) -> str:
     different = list(dict.fromkeys(str(value) for value in values if value is not None))
     shown = [*different[:3], "…"] if len(different) > 3 else different
     return _(" or ").join(shown) or _("none")
-
-
-def _cached(place: str) -> Any:
-    try:
-        return cache.get(place)
-    except (OSError, RuntimeError):
-        return None
-
-
-def _keep(place: str, value: object) -> None:
-    try:
-        cache.set(place, value, _KEPT_SECONDS)
-    except (OSError, RuntimeError):
-        return
-
-
-PRESETS = ("hopper-shares",)
 
 
 def preset(name: str, *, namespace: str, classes: Iterable[str]) -> Draft:

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from inventory.gateways.engine import Engine
     from inventory.models import Cluster
 
+# Characters shown around a faulty place; lines can be 10 KiB long.
+_SEEN_BEFORE = 44
+_SEEN_AFTER = 24
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -207,12 +211,19 @@ def _refused(check: Checked, text: str) -> Verdict:
     problem = (found.error or "").strip()
     if found.line is None or found.column is None or not 0 < found.line <= len(lines):
         return Verdict(problem=problem)
-    source = lines[found.line - 1]
-    before = source[: found.column - 1]
-    caret = "".join("\t" if each == "\t" else " " for each in before) + "^"
+    source, caret = _marked(lines[found.line - 1], found.column)
     return Verdict(
         problem, line=found.line, column=found.column, source=source, caret=caret
     )
+
+
+def _marked(line: str, column: int) -> tuple[str, str]:
+    """Return the part of a line around a column, and the mark to stand under it."""
+    start = max(0, column - 1 - _SEEN_BEFORE)
+    before, after = line[start : column - 1], line[column - 1 :]
+    before = ("…" if start else "") + before.replace("\t", " ")
+    more = "…" if len(after) > _SEEN_AFTER else ""
+    return f"{before}{after[:_SEEN_AFTER]}{more}", " " * len(before) + "^"
 
 
 def _with_counts(verdict: Verdict, counted: Evaluated) -> Verdict:

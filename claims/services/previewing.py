@@ -98,7 +98,7 @@ class Shown:
 
     Attributes:
         pod_error: what ends scheduling on every node, said once; "".
-        best: the node that scores highest among unequal ones, else "".
+        best: the nodes that score highest where scores differ.
     """
 
     preview: Preview
@@ -108,7 +108,7 @@ class Shown:
     pod_error: str
     rows: tuple[Row, ...]
     alternatives: tuple[AlternativeRow, ...]
-    best: str
+    best: tuple[str, ...]
     best_score: int | None
     next_score: int | None
     has_scores: bool
@@ -133,12 +133,12 @@ async def ashow(cluster: Cluster, manifest: Json) -> Shown:
     scores = sorted(
         {n.score for n in preview.nodes.values() if n.score is not None}, reverse=True
     )
-    best = (
-        [name for name in preview.fitting if preview.nodes[name].score == scores[0]]
-        if scores
-        else []
-    )
     unequal = len(scores) > 1
+    best = [
+        name
+        for name in preview.fitting
+        if unequal and preview.nodes[name].score == scores[0]
+    ]
     return Shown(
         preview=preview,
         fitting=len(preview.fitting),
@@ -147,7 +147,7 @@ async def ashow(cluster: Cluster, manifest: Json) -> Shown:
         pod_error=preview.pod_error,
         rows=rows,
         alternatives=tuple(_alternatives(alternatives)),
-        best=best[0] if unequal and best else "",
+        best=tuple(best),
         best_score=scores[0] if unequal else None,
         next_score=scores[1] if unequal else None,
         has_scores=bool(scores) and any(_is_list(r) for r in _requests(claim)),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 SENTENCES: dict[str, _StrPromise] = {
     "choice.unknown": _("“%(value)s” is not offered here; choose one of: %(known)s."),
+    "claim.no_name": _("Give the claim a name, for example “trainer”."),
     "name.empty": _("Give it a name, for example “gpus”."),
     "name.slash": _(
         "“%(value)s” holds a “/”, which no object name may; use “-” instead."

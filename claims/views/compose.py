@@ -6,6 +6,7 @@ import uuid
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import structlog
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
@@ -21,11 +22,13 @@ from claims.domain.edits import edited
 from claims.domain.focus import focus_after
 from claims.domain.pasted import take
 from claims.domain.paths import field_of
+from claims.domain.preview import claim_of
 from claims.domain.reading import read
 from claims.forms import FormBuilder
 from claims.services import yaml_text
 from claims.services.composing import classes_of, offers_of, preset
 from claims.services.expressions import judge_draft
+from claims.services.preview import preview
 from claims.services.sentences import sentence
 from claims.services.submit import SubmitRefused, submit
 from inventory.gateways.errors import Invalid
@@ -38,6 +41,8 @@ from portal.core.errors import PortalError
 if TYPE_CHECKING:
     from claims.domain.reading import Reading
     from portal.core.http import PortalRequest
+
+logger = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +116,14 @@ def shown(
     draft: Draft,
     said: Said,
     *,
-    preview: object = None,
+    previewed: object = None,
     status: int = 200,
 ) -> HttpResponse:
     """Return the page, or for htmx the form alone."""
     part = bool(request.htmx) and not request.htmx.boosted
     template = "claims/compose_form.html" if part else "claims/compose.html"
     context = _context(request, cluster, draft, said)
-    return render(request, template, {**context, "preview": preview}, status=status)
+    return render(request, template, {**context, "preview": previewed}, status=status)
 
 
 def _context(
@@ -189,12 +194,13 @@ def _submitted(request: PortalRequest, cluster: Cluster, draft: Draft) -> HttpRe
     reading = read_for(request, cluster, draft)
     if reading.claim is None:
         return shown(request, cluster, draft, Said(show_problems=True), status=422)
+    manifest = to_manifest(reading.claim)
     try:
         made = submit(
             user=request.user,
             cluster=cluster,
-            manifest=to_manifest(reading.claim),
-            preview=None,
+            manifest=manifest,
+            preview=_previewed(cluster, manifest),
             submission_key=_key(request),
             request_id=request.request_id,
             now=timezone.now(),
@@ -206,6 +212,15 @@ def _submitted(request: PortalRequest, cluster: Cluster, draft: Draft) -> HttpRe
     if request.htmx:
         return HttpResponseClientRedirect(address)
     return HttpResponseRedirect(address)
+
+
+def _previewed(cluster: Cluster, manifest: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the preview that goes with the plan, or None where none is to be had."""
+    try:
+        return preview(cluster, [claim_of(manifest)]).document()
+    except PortalError as error:
+        logger.warning("submitted without a preview", reason=error.message)
+        return None
 
 
 def _key(request: PortalRequest) -> uuid.UUID:

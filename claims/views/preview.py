@@ -41,7 +41,7 @@ async def compose_preview(request: PortalRequest, cluster: str) -> HttpResponse:
             request, "claims/compose_preview.html", context
         )
     return await sync_to_async(shown)(
-        request, row, draft, Said(show_problems=True), preview=preview
+        request, row, draft, Said(show_problems=True), previewed=preview
     )
 
 

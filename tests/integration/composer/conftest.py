@@ -27,7 +27,10 @@ class Composer:
         return self._kept(self.client.post(self.url + path, fields, headers=headers))
 
     def _kept(self, response):
-        if response.status_code in (200, 422) and b'id="composer"' in response.content:
+        if (
+            response.status_code in (200, 422, 503)
+            and b'id="composer"' in response.content
+        ):
             self.fields = fields_of(response.content.decode())
         return response
 

@@ -123,7 +123,7 @@ def test_an_unfinished_form_has_no_preview_but_its_reasons(composer, text):
         "", path="preview/", headers={"HX-Request": "true"}, name=""
     )
     assert "No preview yet." in text(response)
-    assert "Give it a name" in text(response)
+    assert "Give the claim a name" in text(response)
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ def test_positions_are_closed_up_in_number_order():
 @pytest.mark.parametrize(
     ("draft", "expected"),
     [
-        (draft_of(name=""), ("name", "name.empty")),
+        (draft_of(name=""), ("name", "claim.no_name")),
         (draft_of(name="nvidia.com/gpu"), ("name", "name.slash")),
         (draft_of(name="a" * 254), ("name", "name.too_long")),
         (draft_of(name="Upper"), ("name", "name.shape_dots")),
