@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.client import Client, Object, Refused, path_of
+from tests.cluster.client import Client, Object, path_of
 from tests.cluster.controlplane import RBAC_FILE, read_manifests
 from tests.contract import objects
+from tests.contract.expect import forbidden
 from tests.contract.servers import RealServer
 
 ADA, ORCHID = "ada@orchid", "slicewise:orchid"
@@ -76,13 +77,6 @@ def as_ada(portal: Client, orchid: str, eventually: Any) -> Client:
 
 def has_arrived(client: Client, namespace: str) -> bool:
     return client.request("GET", path_of("ResourceClaim", namespace)).is_success
-
-
-def forbidden(call: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
-    with pytest.raises(Refused) as refused:
-        call(*args, **kwargs)
-    assert (refused.value.code, refused.value.reason) == (403, "Forbidden")
-    return refused.value.message
 
 
 # The portal's own account.

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.cluster.client import Client, Object, Refused
+from tests.cluster.client import Object
 from tests.contract import objects
+from tests.contract.expect import invalid
 
 FIRST = "spec.devices.requests[0]"
 EXACTLY = f"{FIRST}.exactly"
@@ -192,14 +193,6 @@ REQUESTS = {
 }
 
 
-def invalid(client: Client, manifest: Object) -> Refused:
-    """Return why the server calls a manifest invalid; nothing is stored either way."""
-    with pytest.raises(Refused) as refused:
-        client.create(manifest, dryRun="All", fieldValidation="Strict")
-    assert (refused.value.code, refused.value.reason) == (422, "Invalid")
-    return refused.value
-
-
 def is_cause(cause: tuple[str, str, str], case: Case, field: str) -> bool:
     return cause[:2] == (case.reason, field) and case.says in cause[2]
 
@@ -373,165 +366,3 @@ def test_bad_config(admin, namespace, config, field):
     manifest["spec"]["devices"]["config"] = [config]
 
     assert field in invalid(admin, manifest).fields
-
-
-# Privileged access.
-
-ADMIN_ACCESS = (
-    "admin access to devices requires the `resource.kubernetes.io/admin-access: true` label "
-    "on the containing namespace"
-)
-
-
-@pytest.mark.parametrize("make", [objects.claim, objects.template])
-@pytest.mark.parametrize(
-    "labels",
-    [
-        {},
-        {"resource.k8s.io/admin-access": "true"},
-        {"resource.kubernetes.io/admin-access": "True"},
-        {"resource.kubernetes.io/admin-access": "false"},
-    ],
-)
-def test_admin_access_needs_exactly_its_label(admin, unique, make, labels):
-    namespace = unique("ns")
-    admin.create(objects.namespace(namespace, **labels))
-
-    refused = invalid(admin, make("a", namespace, objects.exactly(adminAccess=True)))
-
-    assert refused.causes == [
-        (
-            "FieldValueForbidden",
-            "spec.devices.requests[0].adminAccess",
-            f"Forbidden: {ADMIN_ACCESS}",
-        )
-    ]
-
-
-@pytest.mark.parametrize("make", [objects.claim, objects.template])
-def test_admin_access_with_its_label(admin, unique, make):
-    namespace = unique("ns")
-    admin.create(
-        objects.namespace(namespace, **{"resource.kubernetes.io/admin-access": "true"})
-    )
-
-    stored = admin.create(make("a", namespace, objects.exactly(adminAccess=True)))
-
-    assert '"adminAccess": true' in str(stored).replace("'", '"').replace(
-        "True", "true"
-    )
-
-
-def test_taking_the_label_away_revokes_nothing(admin, unique):
-    namespace = unique("ns")
-    space = admin.create(
-        objects.namespace(namespace, **{"resource.kubernetes.io/admin-access": "true"})
-    )
-    claim = admin.create(
-        objects.claim("a", namespace, objects.exactly(adminAccess=True))
-    )
-
-    admin.patch(
-        space, {"metadata": {"labels": {"resource.kubernetes.io/admin-access": None}}}
-    )
-
-    changed = admin.patch(claim, {"metadata": {"labels": {"x": "y"}}})
-    assert changed["spec"] == claim["spec"]
-
-
-# Classes and slices.
-
-
-@pytest.mark.parametrize(
-    ("expression", "reason"),
-    [("device.foo", "FieldValueInvalid"), (COSTLY, "FieldValueForbidden")],
-)
-def test_bad_cel_in_a_class(admin, unique, expression, reason):
-    refused = invalid(admin, objects.device_class(unique("class"), "true", expression))
-
-    assert [cause[:2] for cause in refused.causes] == [
-        (reason, "spec.selectors[1].cel.expression")
-    ]
-
-
-def test_a_class_named_with_a_slash(admin):
-    assert invalid(admin, objects.device_class("gpu/a100", "true")).fields == {
-        "metadata.name"
-    }
-
-
-def test_what_the_server_lets_through(admin, namespace):
-    """Expressions and numbers that fail when a pod is scheduled, not when written."""
-    for expression in (
-        'device.attributes["nobody.example.com"].key == "x"',
-        'device.attributes["gpu.example.com"].driverVersion.isGreaterThan(semver("580.95.05"))',
-    ):
-        admin.create(objects.claim("a", namespace, selecting(expression)), dryRun="All")
-    admin.create(objects.claim("a", namespace, objects.exactly(count=40)), dryRun="All")
-
-
-def device(name: str, **attributes: Object) -> Object:
-    return {"name": name, "attributes": attributes}
-
-
-@pytest.fixture
-def slice_of(unique):
-    def make(*devices: Object, **spec: Any) -> Object:
-        made = objects.resource_slice(
-            unique("slice"), driver="gpu.example.com", node="n1", devices=list(devices)
-        )
-        made["spec"] |= spec
-        return made
-
-    return make
-
-
-def test_a_slice_is_stored(admin, slice_of):
-    manifest = slice_of(device("gpu-0", model={"string": "H100"}, index={"int": 0}))
-
-    stored = admin.create(manifest, fieldValidation="Strict")
-
-    assert stored["spec"]["devices"] == manifest["spec"]["devices"]
-    assert stored["metadata"]["generation"] == 1
-    admin.delete(stored)
-
-
-@pytest.mark.parametrize(
-    ("devices", "field"),
-    [
-        ([device("GPU")], "spec.devices[0].name"),
-        ([device("gpu-0", model={})], "spec.devices[0].attributes[model]"),
-        (
-            [device("gpu-0", model={"string": "a", "int": 1})],
-            "spec.devices[0].attributes[model]",
-        ),
-        (
-            [device("gpu-0", version={"version": "580.95.05"})],
-            "spec.devices[0].attributes[version].version",
-        ),
-    ],
-)
-def test_bad_devices(admin, slice_of, devices, field):
-    assert field in invalid(admin, slice_of(*devices)).fields
-
-
-def test_a_device_twice_in_a_slice(api, slice_of):
-    refused = invalid(api.client(), slice_of(device("a"), device("a")))
-
-    field = duplicate("spec.devices[1]", api.minor)
-    assert [cause[:2] for cause in refused.causes] == [("FieldValueDuplicate", field)]
-
-
-def test_a_slice_says_where_its_devices_are(admin, slice_of):
-    manifest = slice_of(device("gpu-0"))
-    del manifest["spec"]["nodeName"]
-
-    assert "spec" in invalid(admin, manifest).fields
-
-
-def test_a_pod_names_its_claims(real_admin, real_namespace):
-    pod = objects.pod("p", real_namespace, {"name": "gpu"})
-
-    refused = invalid(real_admin, pod)
-
-    assert "spec.resourceClaims[0]" in refused.fields
