@@ -126,16 +126,15 @@ func (r reads) call(c ast.CallExpr, scope map[string]place) place {
 	return place{}
 }
 
-// comprehension covers the macros. cel.bind is one whose loop never runs: its variable stands for what it is bound to.
+// comprehension covers the macros. cel.bind is one whose loop never runs: its variable stands for what it is bound to,
+// while those of the others start as literals and get what calls return.
 func (r reads) comprehension(c ast.ComprehensionExpr, scope map[string]place) place {
 	r.escape(r.walk(c.IterRange(), scope))
 	inner := maps.Clone(scope)
 	inner[c.IterVar()], inner[c.IterVar2()] = place{}, place{}
 	inner[c.AccuVar()] = r.walk(c.AccuInit(), scope)
 	r.walk(c.LoopCondition(), inner)
-	if step := c.LoopStep(); step.Kind() != ast.IdentKind {
-		r.escape(inner[c.AccuVar()], r.walk(step, inner))
-	}
+	r.walk(c.LoopStep(), inner)
 	return r.walk(c.Result(), inner)
 }
 

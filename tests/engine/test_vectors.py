@@ -155,7 +155,8 @@ def test_an_explosive_search_is_undecided_and_says_what_has_no_candidate(process
     (problem,) = problems.vectors("allocation-explosive")
     started = time.monotonic()
     answer = _ask(process, "1.37", problem, budget=2.0)
-    assert time.monotonic() - started < 2.5
+    # All of the budget is used, and little more.
+    assert 2.0 <= time.monotonic() - started < 2.5
     assert {each.outcome for each in answer.nodes.values()} == {"undecided"}
     alone = {(a.claim, a.request): a.nodes["node-0"].outcome for a in answer.alone}
     assert alone["c4-1", "r0"] == "no"
