@@ -91,22 +91,19 @@ class Api:
             user = self.access.identify(request.headers.get("authorization", ""), pairs)
             target = read_path(request.url.path)
             if target is None:
-                return self._plain(request.url.path.strip("/"), user)
+                return self._plain(request.url.path.strip("/"))
             if (target.group, target.version, target.plural) == kinds.REVIEW:
                 return await self._review(request, user)
             return await self._resource(request, user, target)
         except Refusal as refusal:
             return _json(refusal.status(), refusal.code)
 
-    def _plain(self, path: str, user: User) -> Response:
+    def _plain(self, path: str) -> Response:
         if path in ("healthz", "livez", "readyz"):
             return PlainTextResponse("ok")
         if path == "simcluster/forget":
             self.store.forget()
             return PlainTextResponse("ok")
-        if path == "metrics":
-            text = f'forbidden: User "{user.name}" cannot get path "/metrics"'
-            raise Refusal(403, "Forbidden", text, {})
         found = self._document(path)
         return (
             PlainTextResponse("404 page not found", 404)

@@ -156,7 +156,7 @@ class Registry:
         metadata, seconds = dict(old["metadata"]), _grace(kind, old, options)
         if not _finalizers(kind, old) and not seconds:
             return self._store.remove(kind, old)
-        if "deletionTimestamp" in metadata and seconds:
+        if "deletionTimestamp" in metadata:
             return old
         metadata["deletionTimestamp"] = moment(seconds)
         new = {**old, "metadata": metadata}
@@ -236,14 +236,15 @@ def _begin(kind: Kind, sent: Object) -> Object:
         raise Refusal(500, "", text)
     found = {k: v for k, v in sent.items() if k not in (*_KEPT, *_DELETION)}
     if base := sent.get("generateName"):
-        found = {"name": generated(base), **found, "generateName": base}
+        name = found.get("name") or generated(base)
+        found |= {"name": name, "generateName": base}
     found |= {"uid": str(uuid.uuid4()), "creationTimestamp": moment()}
     return {**found, "generation": 1} if kind.has_generation else found
 
 
 def _finalizers(kind: Kind, body: Object) -> bool:
     held = body["metadata"].get("finalizers")
-    return bool(held or (kind == NAMESPACE and body["spec"].get("finalizers")))
+    return bool(held or (kind == NAMESPACE and body.get("spec", {}).get("finalizers")))
 
 
 def _grace(kind: Kind, body: Object, options: Object) -> int:

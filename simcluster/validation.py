@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import NamedTuple
 
 from simcluster.defaults import claim_spec, leaves
-from simcluster.kinds import CLAIM, CLASS, NAMESPACE, POD, SLICE, TEMPLATE, Kind, Object
+from simcluster.kinds import CLAIM, CLASS, NAMESPACE, SLICE, TEMPLATE, Kind, Object
 from simcluster.refusals import Cause
 
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
@@ -73,8 +73,8 @@ async def problems(kind: Kind, body: Object, judge: Judge) -> list[Cause]:
     if kind in (CLAIM, TEMPLATE):
         path = "spec.devices" if kind == CLAIM else "spec.spec.devices"
         found += _claim(claim_spec(kind, body)["devices"], path)
-    elif kind in (POD, SLICE):
-        found += (_pod if kind == POD else _slice)(body.get("spec", {}))
+    elif kind == SLICE:
+        found += _slice(body.get("spec", {}))
     return found + await _expressions(list(_selectors(kind, body)), judge)
 
 
@@ -248,19 +248,6 @@ def _slice(spec: Object) -> Causes:
                 yield Cause(
                     "Invalid", f"{place}.version", "must be a semver", value["version"]
                 )
-
-
-def _pod(spec: Object) -> Causes:
-    if not spec["containers"]:
-        yield Cause("Required", "spec.containers")
-    names = [each.get("name") for each in spec.get("resourceClaims", [])]
-    listed = ", ".join(names) or "which is empty"
-    for number, container in enumerate(spec["containers"]):
-        for place, claim in enumerate(container["resources"].get("claims", [])):
-            if claim.get("name") not in names:
-                path = f"spec.containers[{number}].resources.claims[{place}]"
-                text = f"must be one of the names in pod.spec.resourceClaims {listed}"
-                yield Cause("NotFound", path, text, claim.get("name"))
 
 
 def _selectors(kind: Kind, body: Object) -> Iterator[tuple[str, Object]]:
