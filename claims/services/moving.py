@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 # Longer than one apply takes at its slowest; the sweep takes over afterwards.
-LEASE_SECONDS = 20
+LEASE_SECONDS = 15
 LONGEST_BACK_OFF_SECONDS = 15
 WORKER = "slicewise-worker"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 from typing import Any
 
 import structlog
@@ -18,7 +17,12 @@ CHANNEL = "slicewise"
 
 def wake(task: str, **kwargs: int | str) -> None:
     """Send a task by name once the surrounding transaction has committed."""
-    transaction.on_commit(partial(_send, task, kwargs), robust=True)
+
+    def send() -> None:
+        # Not a partial: Django names the function of a robust hook that fails.
+        _send(task, kwargs)
+
+    transaction.on_commit(send, robust=True)
 
 
 def _send(task: str, kwargs: dict[str, int | str]) -> None:

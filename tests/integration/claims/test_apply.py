@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 import uuid
 
 import pytest
@@ -222,13 +223,14 @@ def test_apply_takes_back_what_is_not_what_was_shown(admin, submitted, template)
         stored(admin, claim_request)
 
 
-def test_apply_waits_for_a_server_that_is_away(cluster, admin, submitted, template):
+def test_apply_waits_for_a_server_that_is_away(
+    cluster, kubeconfigs, submitted, template
+):
     from portal.core.secrets import encrypt
-    from tests.integration.claims.conftest import kubeconfig_of
 
     claim_request = submitted(template())
     good = cluster.kubeconfig_encrypted
-    away = encrypt(kubeconfig_of("http://127.0.0.1:9", "x"))
+    away = encrypt(re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:9", kubeconfigs[1]))
     type(cluster).objects.update(kubeconfig_encrypted=away)
 
     work(claim_request)
