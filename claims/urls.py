@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from django.urls import path
 
-from claims.views import cel, claims, compose, preview, requests
+from claims.views import cel, checks, claims, compose, preview, requests
 
 app_name = "claims"
 urlpatterns = [
     path("c/<str:cluster>/compose/", compose.compose, name="compose"),
     path("c/<str:cluster>/compose/cel/", cel.compose_cel, name="compose-cel"),
+    path(
+        "c/<str:cluster>/compose/checks/", checks.compose_checks, name="compose-checks"
+    ),
     path(
         "c/<str:cluster>/compose/manifest/",
         compose.compose_manifest,

@@ -6,6 +6,7 @@ works without script. What names nothing that is there changes nothing.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -206,3 +207,31 @@ _VERBS: dict[str, tuple[Callable[..., Draft], int]] = {
     "add-constraint": (_add_constraint, 0),
     "remove-constraint": (_remove_constraint, 1),
 }
+
+
+_FIXABLE = re.compile(
+    r"requests-(\d{1,3})-alternatives-(\d{1,3})-(?:selectors-(\d{1,3})|capacity-(.+))"
+)
+
+
+def repaired(draft: Draft, name: str, replacement: str) -> Draft:
+    """Return the draft with a field put right: a selector's text, or a capacity's key.
+
+    What names no such field leaves the draft as it is.
+    """
+    found = _FIXABLE.fullmatch(name)
+    if not found:
+        return draft
+
+    def change(row: AlternativeDraft) -> AlternativeDraft:
+        if found[3] is not None:
+            at = int(found[3])
+            texts = [replacement if k == at else t for k, t in enumerate(row.selectors)]
+            return replace(row, selectors=tuple(texts))
+        pairs = [(replacement if k == found[4] else k, v) for k, v in row.capacity]
+        return replace(row, capacity=tuple(pairs))
+
+    try:
+        return _with_alternative(draft, int(found[1]), int(found[2]), change)
+    except IndexError:
+        return draft

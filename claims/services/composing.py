@@ -23,15 +23,19 @@ from claims.domain.draft import (
     Draft,
     RequestDraft,
 )
+from claims.domain.reading import read
 from inventory.models import KubeObject
 from inventory.services.engines import engine_for
+from portal.accounts.queries import namespaces_of
 from portal.core.errors import PortalError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from claims.domain.reading import Reading
     from inventory.gateways.engine import Engine
     from inventory.models import Cluster
+    from portal.accounts.models import User
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _DOMAIN = re.compile(r"[a-z0-9]([-.a-z0-9]*[a-z0-9])?\Z")
@@ -83,6 +87,15 @@ class Offers:
     by_class: dict[str, Offer] = field(default_factory=dict)
     attributes: tuple[str, ...] = ()
     problem: str = ""
+
+
+def read_for(user: User, cluster: Cluster, draft: Draft) -> Reading:
+    """Read a draft with this person's namespaces and this cluster's classes."""
+    return read(
+        draft,
+        namespaces=namespaces_of(user, cluster.name),
+        classes=classes_of(cluster),
+    )
 
 
 def classes_of(cluster: Cluster) -> dict[str, tuple[str, ...]]:

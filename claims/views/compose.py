@@ -18,19 +18,19 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from claims.domain.compose import to_manifest
 from claims.domain.draft import Draft, from_fields
-from claims.domain.edits import edited
+from claims.domain.edits import edited, repaired
 from claims.domain.focus import focus_after
 from claims.domain.pasted import take
 from claims.domain.paths import field_of
-from claims.domain.preview import claim_of
 from claims.domain.reading import read
 from claims.forms import FormBuilder
 from claims.services import yaml_text
-from claims.services.composing import classes_of, offers_of, preset
+from claims.services.composing import classes_of, offers_of, preset, read_for
+from claims.services.diagnosing import diagnose
 from claims.services.expressions import judge_draft
-from claims.services.preview import preview
 from claims.services.sentences import sentence
 from claims.services.submit import SubmitRefused, submit
+from claims.views.checks import checks_of
 from inventory.gateways.errors import Invalid
 from inventory.models import Cluster
 from portal.accounts.decorators import requires
@@ -40,6 +40,7 @@ from portal.core.errors import PortalError
 
 if TYPE_CHECKING:
     from claims.domain.reading import Reading
+    from claims.services.diagnosing import Diagnosed
     from portal.core.http import PortalRequest
 
 logger = structlog.get_logger(__name__)
@@ -84,6 +85,11 @@ def compose(request: PortalRequest, cluster: str) -> HttpResponse:
         return _submitted(request, row, draft)
     if action == "take":
         return _taken(request, row, draft)
+    verb, _colon, rest = action.partition(":")
+    if verb == "fix":
+        name, _colon, replacement = rest.partition(":")
+        after = repaired(draft, name, replacement.replace("\r\n", "\n"))
+        return shown(request, row, after, Said(focus=name))
     after = edited(draft, action)
     said = Said(show_problems=action == "check" and not request.htmx)
     return shown(request, row, after, replace(said, focus=focus_after(action, after)))
@@ -95,19 +101,10 @@ def compose_manifest(request: PortalRequest, cluster: str) -> HttpResponse:
     """Answer with what the form would send at this moment."""
     row = get_object_or_404(Cluster, name=cluster)
     draft = from_fields(dict(request.POST.lists()))
-    reading = read_for(request, row, draft)
+    reading = read_for(request.user, row, draft)
     problems = [(f"f-{each.field}", sentence(each)) for each in reading.findings]
     context = {"manifest": _text_of(reading), "problems": problems}
     return render(request, "claims/compose_manifest.html", context)
-
-
-def read_for(request: PortalRequest, cluster: Cluster, draft: Draft) -> Reading:
-    """Read a draft with this person's namespaces and this cluster's classes."""
-    return read(
-        draft,
-        namespaces=namespaces_of(request.user, cluster.name),
-        classes=classes_of(cluster),
-    )
 
 
 def shown(
@@ -123,6 +120,9 @@ def shown(
     part = bool(request.htmx) and not request.htmx.boosted
     template = "claims/compose_form.html" if part else "claims/compose.html"
     context = _context(request, cluster, draft, said)
+    if request.method == "POST" and not part:
+        reading = read_for(request.user, cluster, draft)
+        context["checks"] = checks_of(request.user, cluster, draft, reading)
     return render(request, template, {**context, "preview": previewed}, status=status)
 
 
@@ -191,16 +191,20 @@ def _taken(request: PortalRequest, cluster: Cluster, draft: Draft) -> HttpRespon
 
 
 def _submitted(request: PortalRequest, cluster: Cluster, draft: Draft) -> HttpResponse:
-    reading = read_for(request, cluster, draft)
+    reading = read_for(request.user, cluster, draft)
     if reading.claim is None:
         return shown(request, cluster, draft, Said(show_problems=True), status=422)
     manifest = to_manifest(reading.claim)
+    diagnosed = _diagnosed(request, cluster, manifest, draft)
+    if diagnosed and diagnosed.errors:
+        said = _found(diagnosed)
+        return shown(request, cluster, draft, said, status=422)
     try:
         made = submit(
             user=request.user,
             cluster=cluster,
             manifest=manifest,
-            preview=_previewed(cluster, manifest),
+            preview=diagnosed.document() if diagnosed else None,
             submission_key=_key(request),
             request_id=request.request_id,
             now=timezone.now(),
@@ -214,13 +218,26 @@ def _submitted(request: PortalRequest, cluster: Cluster, draft: Draft) -> HttpRe
     return HttpResponseRedirect(address)
 
 
-def _previewed(cluster: Cluster, manifest: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the preview that goes with the plan, or None where none is to be had."""
+def _diagnosed(
+    request: PortalRequest, cluster: Cluster, manifest: dict[str, Any], draft: Draft
+) -> Diagnosed | None:
+    """Return the checks that go with the plan, or None where none are to be had.
+
+    The engine may be away; the API server's own dry run still stands in the way.
+    """
     try:
-        return preview(cluster, [claim_of(manifest)]).document()
+        return diagnose(cluster, request.user, manifest, draft)
     except PortalError as error:
-        logger.warning("submitted without a preview", reason=error.message)
+        logger.warning("submitted without checks", reason=error.message)
         return None
+
+
+def _found(diagnosed: Diagnosed) -> Said:
+    pairs = [(each.field, each.message) for each in diagnosed.errors]
+    return Said(
+        by_field=tuple(dict.fromkeys((name, text) for name, text in pairs if name)),
+        on_top=tuple(dict.fromkeys(text for name, text in pairs if not name)),
+    )
 
 
 def _key(request: PortalRequest) -> uuid.UUID:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from asgiref.sync import sync_to_async
 from django.shortcuts import get_object_or_404, render
@@ -11,9 +11,10 @@ from django.views.decorators.vary import vary_on_headers
 
 from claims.domain.compose import to_manifest
 from claims.domain.draft import from_fields
+from claims.services.composing import read_for
 from claims.services.previewing import ashow
 from claims.services.sentences import sentence
-from claims.views.compose import Said, read_for, shown
+from claims.views.compose import Said, shown
 from inventory.models import Cluster
 from portal.accounts.decorators import requires
 from portal.accounts.domain.roles import Permission
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from django.http import HttpResponse
 
     from claims.domain.reading import Reading
+    from portal.accounts.models import User
     from portal.core.http import PortalRequest
 
 
@@ -33,7 +35,8 @@ async def compose_preview(request: PortalRequest, cluster: str) -> HttpResponse:
     """Preview the form: a part for htmx, the whole page without script."""
     row = await sync_to_async(get_object_or_404)(Cluster, name=cluster)
     draft = from_fields(dict(request.POST.lists()))
-    reading = await sync_to_async(read_for)(request, row, draft)
+    user = cast("User", await request.auser())
+    reading = await sync_to_async(read_for)(user, row, draft)
     preview = await _preview(row, reading)
     if request.htmx:
         context = {"preview": preview, "cluster": row}

@@ -1,0 +1,117 @@
+"""The checks of a composed claim, each beside the field of the form that it is about.
+
+Other tenants' claims are only "in use" in what a person reads, and in what is
+stored with their plan.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from claims.domain.checks.findings import Level
+from claims.domain.paths import field_of
+from claims.services.checking import Checker
+from claims.services.finding_sentences import sentence
+from inventory.models import Allocation
+from portal.accounts.domain.roles import Permission
+from portal.accounts.queries import namespaces_of
+
+if TYPE_CHECKING:
+    from claims.domain.draft import Draft
+    from claims.domain.preview import Preview
+    from inventory.models import Cluster
+    from portal.accounts.models import User
+
+Json = dict[str, Any]
+
+_ORDER = [Level.ERROR, Level.WARNING, Level.INFO]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """One finding as the composer shows it.
+
+    Attributes:
+        field: the name of the form's field, or "".
+        fix: what a button that repairs it is worth, or "".
+        replacement: what the field would hold then.
+    """
+
+    level: Level
+    code: str
+    path: str
+    field: str
+    message: str
+    fix: str = ""
+    replacement: str = ""
+
+    @property
+    def kind(self) -> str:
+        """The kind of badge for its level."""
+        return {"error": "bad", "warning": "warn", "info": "info"}[self.level.value]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosed:
+    """All findings, errors first, and the preview that they were made with."""
+
+    findings: tuple[Diagnosis, ...]
+    preview: Preview | None
+
+    @property
+    def errors(self) -> tuple[Diagnosis, ...]:
+        """Those that stop a submit."""
+        return tuple(each for each in self.findings if each.level is Level.ERROR)
+
+    def document(self) -> Json | None:
+        """Return what is stored with a plan; None where nothing was previewed."""
+        if self.preview is None:
+            return None
+        shown = [
+            {
+                "code": each.code,
+                "level": each.level.value,
+                "path": each.path,
+                "message": each.message,
+            }
+            for each in self.findings
+        ]
+        return {**self.preview.document(), "diagnostics": shown}
+
+
+def diagnose(cluster: Cluster, user: User, manifest: Json, draft: Draft) -> Diagnosed:
+    """Check what a draft would send.
+
+    Raises:
+        EngineUnavailable, EngineDeadline, EngineRefused: each says what to do.
+    """
+    checked = Checker(cluster).check(manifest, earlier=[], mine=[])
+    hidden = _hidden(user, cluster)
+    findings = []
+    for found in checked.findings:
+        name = field_of(found.path, draft)
+        fix = f"fix:{name}:{found.replacement}" if found.replacement and name else ""
+        findings.append(
+            Diagnosis(
+                level=found.level,
+                code=found.code,
+                path=found.path,
+                field=name,
+                message=sentence(found, hide=hidden),
+                fix=fix,
+                replacement=found.replacement or "" if fix else "",
+            )
+        )
+    findings.sort(key=lambda each: _ORDER.index(each.level))
+    return Diagnosed(tuple(findings), checked.preview)
+
+
+def _hidden(user: User, cluster: Cluster) -> frozenset[str]:
+    """Return the namespaces whose claims this person may not see by name."""
+    if user.may(Permission.SEE_HOLDERS):
+        return frozenset()
+    holding = Allocation.objects.filter(cluster=cluster).values_list(
+        "claim_namespace", flat=True
+    )
+    return frozenset(holding.distinct()) - frozenset(namespaces_of(user, cluster.name))
