@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
+from tests.cluster.client import Client
 from tests.contract import objects
 
 
@@ -85,3 +88,24 @@ def test_a_restarted_demo_does_not_bring_back_what_was_deleted(simulate):
     }
     assert "one-t4" not in names
     assert "l40s-12g" in names
+
+
+def test_a_watch_misses_nothing_of_a_burst(empty):
+    admin, writer = empty.client(), Client(empty.client().base_url, "admin")
+    since = version_of(admin.list("ResourceClaim"))
+    names = [f"burst-{number}" for number in range(150)]
+
+    def write() -> None:
+        for name in names:
+            writer.create(objects.claim(name, "default"))
+
+    with admin.watch(
+        "ResourceClaim", resourceVersion=since, timeoutSeconds=60
+    ) as watch:
+        thread = threading.Thread(target=write)
+        thread.start()
+        seen = [next(watch)["object"]["metadata"]["name"] for _ in names]
+        thread.join()
+    writer.close()
+
+    assert seen == names
