@@ -161,6 +161,7 @@ def _start(stack: Stack, children: list[Child]) -> None:
     # What a killed supervisor started and left behind is ours to stop.
     stack.owns |= set(_note().get("owns", [])) & set(embedded.pids())
     _write_note(stack)
+    stack.end_leftover_engine()
     _add(children, stack.engine())
     control_plane = stack.control_plane()
     if control_plane is not None:

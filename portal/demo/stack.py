@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import sys
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -48,7 +50,7 @@ class Stack:
         """The kubeconfig of the demo's cluster; there once the cluster is ready."""
         if self.cluster == "given":
             return Path(os.environ["SLICEWISE_KUBECONFIG"]).expanduser().resolve()
-        names = {"simulated": "state.kubeconfig", "real": "admin.kubeconfig"}
+        names = {"simulated": "state.kubeconfig", "real": "portal.kubeconfig"}
         return self.state / "cluster" / self.cluster / names[self.cluster]
 
     def open_databases(self) -> None:
@@ -84,6 +86,14 @@ class Stack:
         path = self.run_dir / f"engine-{minor}.sock"
         return self.child("engine", str(binary), "-socket", str(path))
 
+    def end_leftover_engine(self) -> None:
+        """End an engine that some command started on demand; ours takes its place."""
+        for path in self.run_dir.glob("engine-*.pid"):
+            with suppress(OSError, ValueError):
+                pid = int(path.read_text().split()[0])
+                if b"engine-" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                    os.kill(pid, signal.SIGTERM)
+
     def control_plane(self) -> Child | None:
         """The demo's cluster; None where one was given."""
         if self.cluster == "given":
@@ -93,7 +103,7 @@ class Stack:
         if self.cluster == "real":
             return self.python(
                 "cluster",
-                *("-m", "tests.cluster.controlplane", "--version", KUBERNETES),
+                *("-m", "tests.cluster.demo", "--version", KUBERNETES),
                 *("--state", str(folder)),
             )
         return self.python(

@@ -1,0 +1,149 @@
+"""The demo, started once for all browser tests, and a Chromium that speaks to it.
+
+Playwright's own browser download is not needed: the Chromium of the system is used,
+or the one that SLICEWISE_CHROMIUM names.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from portal.demo.people import PEOPLE
+
+ROOT = Path(__file__).resolve().parents[2]
+READY_SECONDS = 120
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark every test of this folder."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+
+
+@dataclass(frozen=True)
+class Demo:
+    """A running demo: its address, its passwords by name, and its state folder."""
+
+    address: str
+    passwords: dict[str, str]
+    state: Path
+
+
+@pytest.fixture(scope="session")
+def demo() -> Iterator[Demo]:
+    """Start the demo on a free port with a state of its own; stop it at the end."""
+    state = Path(tempfile.mkdtemp(prefix="slicewise-browser-", dir="/var/tmp"))
+    state.chmod(0o755)  # Postgres, started by root, runs as another user
+    log = state / "supervisor.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "portal.supervisor", "--port", "0"],
+            cwd=ROOT,
+            env={**os.environ, "SLICEWISE_STATE_DIR": str(state)},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        address = _address(process, log)
+        yield Demo(address, {each.username: each.password for each in PEOPLE}, state)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(timeout=30)
+        shutil.rmtree(state, ignore_errors=True)
+
+
+def _address(process: subprocess.Popen[bytes], log: Path) -> str:
+    """Return the address that the supervisor prints when all is ready."""
+    deadline = time.monotonic() + READY_SECONDS
+    while time.monotonic() < deadline and process.poll() is None:
+        for line in log.read_text().splitlines():
+            if line.startswith("Slicewise is ready at "):
+                return line.rsplit(" ", 1)[1]
+        time.sleep(0.1)
+    raise AssertionError(f"The demo did not start:\n{log.read_text()}")
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args(browser_type_launch_args: dict) -> dict:
+    """Use the system's Chromium."""
+    path = os.environ.get("SLICEWISE_CHROMIUM") or shutil.which("chromium")
+    return {**browser_type_launch_args, "executable_path": path, "args": FLAGS}
+
+
+@pytest.fixture(scope="session")
+def base_url(demo: Demo) -> str:
+    """Let pages be named by their path alone."""
+    return demo.address
+
+
+@pytest.fixture
+def browser_context_args(browser_context_args: dict, demo: Demo) -> dict:
+    """Open pages in English, at a laptop's size."""
+    return {
+        **browser_context_args,
+        "base_url": demo.address,
+        "locale": "en-GB",
+        "viewport": {"width": 1280, "height": 800},
+    }
+
+
+@pytest.fixture
+def no_script(browser: Browser, browser_context_args: dict) -> Iterator[BrowserContext]:
+    """Yield a context whose pages run no script."""
+    context = browser.new_context(**browser_context_args, java_script_enabled=False)
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def sign_in(demo: Demo) -> Callable[[Page, str], None]:
+    """Return a function that signs a person in and lands on the overview."""
+
+    def enter(page: Page, name: str = "ada@orchid") -> None:
+        page.goto("/sign-in/")
+        page.fill("[name=username]", name)
+        page.fill("[name=password]", demo.passwords[name])
+        page.click("main button")
+        page.wait_for_url("**/c/demo/")
+
+    return enter
+
+
+@pytest.fixture
+def axe() -> Callable[[Page], None]:
+    """Return a function that fails on any violation of an accessibility rule."""
+
+    def check(page: Page) -> None:
+        found = Axe().run(page).response["violations"]
+        lines = [
+            f"{each['id']} ({each['impact']}): {node['html'][:200]} {node['failureSummary']}"
+            for each in found
+            for node in each["nodes"]
+        ]
+        assert not lines, f"{page.url}:\n" + "\n".join(lines)
+
+    return check
