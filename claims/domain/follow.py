@@ -85,6 +85,7 @@ class FollowedClaim:
     pods: tuple[str, ...]  # that it is reserved for, or that own it
     node: str
     devices: tuple[HeldDevice, ...]
+    waiting: str = ""  # why its pod is not scheduled, in the scheduler's words
 
 
 @dataclass(frozen=True)
@@ -198,6 +199,7 @@ def followed(claim: Body, pods_by_uid: Mapping[str, Body]) -> FollowedClaim:
         pods=tuple(sorted(names)),
         node=_node_of(claim, owner),
         devices=held_devices(claim),
+        waiting=_waiting(owner.get("status") or {}) if owner else "",
     )
 
 
