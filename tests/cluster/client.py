@@ -171,7 +171,7 @@ class Client:
             self._http = httpx.Client(
                 base_url=self.base_url,
                 verify=verify,
-                timeout=30,
+                timeout=60,
                 headers={"Accept-Encoding": "identity"},
             )
         return self._http
@@ -248,7 +248,7 @@ class Client:
         self, kind: str, namespace: str | None = None, **params: Any
     ) -> Iterator[Iterator[Object]]:
         """Open a watch; yields an iterator over its events, which ends with the watch."""
-        params.setdefault("timeoutSeconds", 10)
+        params.setdefault("timeoutSeconds", 30)
         query = _clean({"watch": True} | params)
         with self.http.stream(
             "GET", path_of(kind, namespace), params=query, headers=self._headers()

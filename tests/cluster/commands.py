@@ -106,6 +106,8 @@ class Commands:
             f"--kubeconfig={kubeconfig}",
             "--leader-elect=false",
             "--secure-port=0",
+            "--kube-api-qps=500",
+            "--kube-api-burst=1000",
             *self._common(name),
         ]
 

@@ -36,7 +36,7 @@ from tests.cluster.client import Client, Object, Refused, path_of
 from tests.cluster.commands import Commands, Settings
 from tests.cluster.processes import Children, ProgramEnded, free_ports
 
-READY_SECONDS = 60
+READY_SECONDS = 120
 START_ATTEMPTS = 3
 PREFIX = "slicewise-controlplane-"
 RBAC_FILE = Path(__file__).parents[2] / "deploy" / "rbac.yaml"

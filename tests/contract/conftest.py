@@ -99,9 +99,9 @@ def stored_claim(admin: Client, namespace: str) -> Object:
 
 @pytest.fixture
 def eventually() -> Callable[[Callable[[], Any]], Any]:
-    """Return a function that calls until the answer is true, for half a minute at most."""
+    """Return a function that calls until the answer is true, for a minute at most."""
 
-    def wait(condition: Callable[[], Any], seconds: float = 30) -> Any:
+    def wait(condition: Callable[[], Any], seconds: float = 60) -> Any:
         deadline = time.monotonic() + seconds
         while not (answer := condition()):
             if time.monotonic() > deadline:

@@ -159,7 +159,7 @@ def test_uid_and_name_cannot_change(admin, stored_claim):
 
 # The status subresource.
 
-POD = {"resource": "pods", "name": "p", "uid": "11111111-2222-3333-4444-555555555555"}
+PROTECTION = "resource.kubernetes.io/delete-protection"
 
 
 def allocation(node: str = "n1") -> Object:
@@ -200,19 +200,18 @@ def test_the_status_subresource_writes_no_spec(admin, stored_claim):
 
 
 def test_an_allocation_is_immutable_once_set(admin, stored_claim):
-    finalizers = {
-        "metadata": {"finalizers": ["resource.kubernetes.io/delete-protection"]}
-    }
-    admin.patch(stored_claim, finalizers)
-    reserved = {"allocation": allocation(), "reservedFor": [POD]}
+    """The pod is there, since the controllers take back what a missing pod holds."""
+    namespace = stored_claim["metadata"]["namespace"]
+    pod = objects.pod("p", namespace, {"name": "gpu", "resourceClaimName": "stored"})
+    pod["spec"]["schedulingGates"] = [{"name": "example.com/wait"}]
+    uid = admin.create(pod)["metadata"]["uid"]
+    admin.patch(stored_claim, {"metadata": {"finalizers": [PROTECTION]}})
+    reserved_for = [{"resource": "pods", "name": "p", "uid": uid}]
+    reserved = {"allocation": allocation(), "reservedFor": reserved_for}
     admin.patch(stored_claim, {"status": reserved}, "status")
 
-    refused = refusal(
-        admin.patch,
-        stored_claim,
-        {"status": {"allocation": allocation("n2")}},
-        "status",
-    )
+    change = {"status": {"allocation": allocation("n2")}}
+    refused = refusal(admin.patch, stored_claim, change, "status")
 
     assert (refused.code, refused.reason) == (422, "Invalid")
     assert "status.allocation" in refused.fields
