@@ -25,6 +25,25 @@ document.body.addEventListener("htmx:beforeRequest", (event) => {
   }
 });
 
+// A part that is being replaced forgets what it hears meanwhile: its successor asks again.
+const asked = new Map();
+document.body.addEventListener("htmx:beforeRequest", (event) => {
+  if (!isLive(event)) return;
+  const question = { justAsked: true, late: false };
+  asked.set(event.target.id, question);
+  setTimeout(() => (question.justAsked = false));
+});
+document.body.addEventListener("htmx:sseMessage", (event) => {
+  const question = asked.get(event.target.id);
+  if (question && !question.justAsked) question.late = true;
+});
+document.body.addEventListener("htmx:afterSettle", (event) => {
+  const question = asked.get(event.target.id);
+  asked.delete(event.target.id);
+  const part = document.getElementById(event.target.id);
+  if (question?.late && part) htmx.trigger(part, part.getAttribute("hx-trigger").match(/sse:[\w-]+/)[0]);
+});
+
 function reload() {
   for (const part of document.querySelectorAll('[hx-trigger*="sse:"]')) {
     for (const [, name] of part.getAttribute("hx-trigger").matchAll(/sse:([\w-]+)/g)) htmx.trigger(part, `sse:${name}`);
