@@ -1,0 +1,126 @@
+"""How long until a change in the cluster is committed, and a first sync takes."""
+
+from __future__ import annotations
+
+import json
+import resource
+import threading
+import time
+
+import psycopg
+import pytest
+from django.db import connection
+
+from inventory.models import Device, KubeObject
+from tests.cluster.client import DRA
+from tests.contract import objects
+from tests.integration.watcher.conftest import assert_same, eventually
+from tests.integration.watcher.test_upsets import fill
+
+RATE = 200
+SECONDS = 8
+CLAIMS = 40
+
+
+class Listener(threading.Thread):
+    """Notes when each change is committed: the notice comes at commit."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self._session, self._reading = _session(), _session()
+        self._session.execute("LISTEN slicewise")
+        self.committed: dict[str, float] = {}
+
+    def run(self) -> None:
+        for notice in self._session.notifies(timeout=SECONDS + 5):
+            at = time.monotonic()
+            revision = json.loads(notice.payload)["revision"]
+            rows = self._reading.execute(
+                "SELECT body->'metadata'->'annotations'->>'seq' FROM inventory_kubeobject"
+                " WHERE revision = %s AND kind = 'ResourceClaim'",
+                [revision],
+            )
+            for (sequence,) in rows:
+                if sequence:
+                    self.committed.setdefault(sequence, at)
+        self._session.close()
+        self._reading.close()
+
+
+def _session() -> psycopg.Connection:
+    database = connection.settings_dict
+    return psycopg.connect(
+        host=database["HOST"],
+        user=database["USER"],
+        dbname=database["NAME"],
+        autocommit=True,
+    )
+
+
+@pytest.mark.slow
+def test_event_to_commit(server, add, watch, record_property):
+    client = server.client()
+    fill(client)
+    for number in range(CLAIMS):
+        client.create(objects.claim(f"claim-{number}", "lab"))
+    cluster = add(server)
+    watch()
+    assert_same(cluster)
+    listener = Listener()
+    listener.start()
+    sent: dict[str, float] = {}
+    began = time.monotonic()
+    for sequence in range(RATE * SECONDS):
+        target = {
+            "kind": "ResourceClaim",
+            "metadata": {"name": f"claim-{sequence % CLAIMS}", "namespace": "lab"},
+        }
+        client.patch(target, {"metadata": {"annotations": {"seq": str(sequence)}}})
+        sent[str(sequence)] = time.monotonic()
+        time.sleep(max(0, began + (sequence + 1) / RATE - time.monotonic()))
+    rate = len(sent) / (time.monotonic() - began)
+    listener.join()
+    assert_same(cluster)
+    # Of changes of one object within a batch only the last is stored.
+    waits = sorted(listener.committed[s] - sent[s] for s in listener.committed)
+    assert len(waits) > len(sent) / 4
+    p50, p99 = waits[len(waits) // 2], waits[int(len(waits) * 0.99)]
+    record_property("event_to_commit", f"{rate:.0f}/s p50 {p50:.3f} p99 {p99:.3f}")
+    print(f"\n{server.name}: {rate:.0f}/s p50 {p50:.3f} s p99 {p99:.3f} s")
+    assert p99 < 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [400])
+def test_first_sync(server, add, watch, count):
+    client = server.client()
+    devices = [
+        {
+            "name": f"gpu-{number}",
+            "attributes": {
+                "gpu.example.com/uuid": {"string": f"GPU-{number:032d}"},
+                "gpu.example.com/model": {"string": "H100 80GB HBM3"},
+                "gpu.example.com/driverVersion": {"version": "580.95.5"},
+            },
+            "capacity": {"gpu.example.com/memory": {"value": "81559Mi"}},
+        }
+        for number in range(20)
+    ]
+    for number in range(count):
+        made = objects.resource_slice(
+            f"s-{number}", driver="gpu.example.com", node=f"n-{number}", devices=devices
+        )
+        client.call("POST", f"{DRA}/resourceslices", made)
+    cluster = add(server)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    began = time.monotonic()
+    watch()
+    eventually(lambda: Device.objects.filter(cluster=cluster).count() == count * 20, 60)
+    took = time.monotonic() - began
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory
+    print(f"\n{server.name}: {count} slices in {took:.2f} s, +{grown // 1024} MB")
+    assert (
+        KubeObject.objects.filter(cluster=cluster, kind="ResourceSlice").count()
+        == count
+    )
+    assert took < 20
