@@ -6,20 +6,23 @@ import argparse
 import asyncio
 import json
 import socket
+import sqlite3
 import sys
 from pathlib import Path
 
 import uvicorn
+from ruamel.yaml.error import YAMLError
 
 from simcluster.access import AUTHENTICATED, MASTERS, Access, User, read_tokens
 from simcluster.app import Api
 from simcluster.controllers import Controllers
 from simcluster.engine import Engine
-from simcluster.fleet import DEMO, begin
+from simcluster.fleet import DEMO, begin, read
 from simcluster.registry import Registry
 from simcluster.schema import FOLDER, Schemas
 from simcluster.storage import Store
 
+Tokens = dict[str, User]
 PORTAL = "slicewise"
 _TOKENS = {
     "admin": User("admin", (MASTERS, AUTHENTICATED)),
@@ -35,12 +38,23 @@ def main() -> int:
     try:
         listener.bind(("127.0.0.1", options.port))
     except OSError as error:
-        sys.stderr.write(
-            f"Port {options.port} cannot be used: {error.strerror}; choose another.\n"
+        return _refuse(
+            f"Port {options.port} cannot be used: {error.strerror}; choose another."
         )
-        return 2
-    asyncio.run(_serve(options, listener))
+    try:
+        tokens = read_tokens(options.tokens) if options.tokens else _TOKENS
+        store = _open(options)
+    except (OSError, ValueError, YAMLError, sqlite3.Error) as error:
+        return _refuse(
+            f"The simulated cluster cannot start: {' '.join(str(error).split())}"
+        )
+    asyncio.run(_serve(options, listener, store, tokens))
     return 0
+
+
+def _refuse(text: str) -> int:
+    sys.stderr.write(f"{text}\n")
+    return 2
 
 
 def _options() -> argparse.Namespace:
@@ -59,13 +73,19 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-async def _serve(options: argparse.Namespace, listener: socket.socket) -> None:
+def _open(options: argparse.Namespace) -> Store:
+    """Return the store, filled if it is new."""
+    is_demo = options.fleet is None and options.tokens is None
     store = Store(options.state)
     if store.version == 1:
-        is_demo = options.fleet is None and options.tokens is None
-        begin(store, DEMO if is_demo else options.fleet or ())
+        begin(store, read(DEMO if is_demo else options.fleet or ()))
+    return store
+
+
+async def _serve(
+    options: argparse.Namespace, listener: socket.socket, store: Store, tokens: Tokens
+) -> None:
     engine = Engine(store, options.version, options.engine_run_dir)
-    tokens = read_tokens(options.tokens) if options.tokens else _TOKENS
     schemas = Schemas(options.version)
     registry = Registry(store, schemas, engine.judge)
     api = Api(options.version, store, Access(store, tokens), registry, schemas)
@@ -92,7 +112,7 @@ async def _serve(options: argparse.Namespace, listener: socket.socket) -> None:
     controlling.cancel()
 
 
-def _write_kubeconfig(path: Path, url: str, tokens: dict[str, User]) -> None:
+def _write_kubeconfig(path: Path, url: str, tokens: Tokens) -> None:
     """Write a kubeconfig with a context for each user, the portal's the current one."""
     names = {user.name.rpartition(":")[2]: token for token, user in tokens.items()}
     document = {

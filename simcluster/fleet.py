@@ -10,7 +10,7 @@ from ruamel.yaml import YAML
 
 from inventory.domain.convert import to_v1
 from simcluster.defaults import fill_in
-from simcluster.kinds import BY_NAME, NAMESPACE, NODE, Kind, Object
+from simcluster.kinds import BY_NAME, NAMESPACE, NODE, SLICE, Kind, Object
 from simcluster.registry import moment
 from simcluster.storage import Store
 
@@ -20,26 +20,38 @@ _NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 _ROOM = {"cpu": "128", "memory": "1Ti", "pods": "110"}
 
 
-def begin(store: Store, fleets: Iterable[Path]) -> None:
-    """Put what is missing into the store: namespaces of every cluster, and the fleets'.
+def read(paths: Iterable[Path]) -> list[tuple[Kind, Object]]:
+    """Return the objects of YAML files, in their v1 shape.
 
     Raises:
-        KeyError: A file holds a kind that is not served.
+        OSError, YAMLError: A file cannot be read.
+        ValueError: It holds something that is not served.
     """
+    found = []
+    loader = YAML(typ="safe")
+    for path in paths:
+        for document in filter(None, loader.load_all(path.read_text())):
+            body = to_v1(document) if isinstance(document, dict) else {}
+            kind = BY_NAME.get((body.get("apiVersion", ""), body.get("kind", "")))
+            if kind is None or not body.get("metadata", {}).get("name"):
+                raise ValueError(
+                    f"{path} holds something that is no object of a served kind."
+                )
+            found.append((kind, body))
+    return found
+
+
+def begin(store: Store, documents: list[tuple[Kind, Object]]) -> None:
+    """Fill a new store: the namespaces of every cluster, the objects, and their nodes."""
     for name in _NAMESPACES:
         _place(store, NAMESPACE, {"metadata": {"name": name}})
-    loader = YAML(typ="safe")
-    for path in fleets:
-        for document in filter(None, loader.load_all(path.read_text())):
-            body = to_v1(document)
-            kind = BY_NAME[body["apiVersion"], body["kind"]]
-            _place(store, kind, body)
-            if node := body.get("spec", {}).get("nodeName"):
-                _place(
-                    store,
-                    NODE,
-                    _node(node, body["metadata"].get("ownerReferences", [])),
-                )
+    for kind, body in documents:
+        _place(store, kind, body)
+    for kind, body in documents:
+        if kind == SLICE and (node := body["spec"].get("nodeName")):
+            _place(
+                store, NODE, _node(node, body["metadata"].get("ownerReferences", []))
+            )
 
 
 def _place(store: Store, kind: Kind, body: Object) -> None:

@@ -188,3 +188,30 @@ def test_a_taken_port_is_said_in_a_sentence(demo, tmp_path):
     assert ended.returncode == 2
     assert ended.stderr.startswith(f"Port {port} cannot be used")
     assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["kind: Nothing\napiVersion: v9\nmetadata: {name: a}\n", "a: [b", "text", None],
+)
+def test_a_bad_fleet_is_said_in_a_sentence(tmp_path, content):
+    fleet = tmp_path / "fleet.yaml"
+    if content is not None:
+        fleet.write_text(content)
+    command = [
+        sys.executable,
+        "-m",
+        "simcluster",
+        "--state",
+        f"{tmp_path}/s",
+        "--fleet",
+        str(fleet),
+    ]
+
+    ended = subprocess.run(
+        command, capture_output=True, text=True, timeout=60, check=False
+    )
+
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("The simulated cluster cannot start: ")
+    assert "Traceback" not in ended.stderr
