@@ -32,6 +32,7 @@ Json = dict[str, Any]
 Classes = dict[str, tuple[str, ...]]
 
 SHOWN_NODES = 25
+SHOWN_ALIKE = 6
 MOST_COPIES = 64
 COPIES_SECONDS = 1.0
 
@@ -260,8 +261,8 @@ def _rows(
     for (outcome, message, funnel), names in groups.items():
         yield Row(
             outcome=outcome,
-            nodes=tuple((name, marks.get(name, ())) for name in names[:SHOWN_NODES]),
-            more=max(0, len(names) - SHOWN_NODES),
+            nodes=tuple((name, marks.get(name, ())) for name in names[:SHOWN_ALIKE]),
+            more=max(0, len(names) - SHOWN_ALIKE),
             message=message,
             funnel=funnel,
         )

@@ -23,7 +23,7 @@ from claims.domain.focus import focus_after
 from claims.domain.pasted import take
 from claims.domain.paths import field_of
 from claims.domain.reading import read
-from claims.forms import FormBuilder
+from claims.forms import FormBuilder, submission_key
 from claims.services import yaml_text
 from claims.services.composing import classes_of, offers_of, preset, read_for
 from claims.services.diagnosing import diagnose
@@ -205,7 +205,7 @@ def _submitted(request: PortalRequest, cluster: Cluster, draft: Draft) -> HttpRe
             cluster=cluster,
             manifest=manifest,
             preview=diagnosed.document() if diagnosed else None,
-            submission_key=_key(request),
+            submission_key=_key(request, manifest),
             request_id=request.request_id,
             now=timezone.now(),
         )
@@ -240,12 +240,14 @@ def _found(diagnosed: Diagnosed) -> Said:
     )
 
 
-def _key(request: PortalRequest) -> uuid.UUID:
-    """Return the form's key; a broken one makes a request of its own."""
-    try:
-        return uuid.UUID(request.POST.get("submission_key", ""))
-    except ValueError:
-        return uuid.uuid4()
+def _key(request: PortalRequest, manifest: dict[str, Any]) -> uuid.UUID:
+    """Return the key of this form with this content.
+
+    Sending it twice is one request; going back, changing it and sending it again
+    is another.
+    """
+    form = uuid.UUID(submission_key(request.POST.get("submission_key", "")))
+    return uuid.uuid5(form, yaml_text.dump(manifest))
 
 
 def _refused(error: PortalError, draft: Draft) -> Said:

@@ -47,6 +47,13 @@ def test_one_form_makes_one_request_however_often_it_is_sent(live):
     assert ClaimRequest.objects.count() == 1
 
 
+def test_a_form_that_was_changed_after_going_back_makes_another_request(live):
+    first = live.press("submit")
+    second = live.press("submit", name=f"form-{uuid.uuid4().hex[:8]}")
+    assert second.status_code == 302
+    assert first.url != second.url
+
+
 def test_htmx_is_led_to_the_request(live):
     response = live.press("submit", headers={"HX-Request": "true"})
     assert response.headers["HX-Redirect"].startswith("/requests/")
