@@ -13,6 +13,7 @@ from django.utils import translation
 
 from inventory.models import Cluster
 from portal.accounts.models import User
+from portal.core.errors import PortalError
 from portal.core.freshness import age, freshness_of
 
 ROOT = Path(settings.BASE_DIR)
@@ -59,6 +60,31 @@ def test_content_security_policy_allows_only_our_files(page):
     assert "unsafe" not in policy
     assert "nonce" not in policy
     assert "default-src 'none'" in policy
+
+
+@pytest.mark.parametrize(("permanent", "status"), [(True, 409), (False, 503)])
+def test_an_anticipated_error_is_one_sentence(
+    client, cluster, monkeypatch, permanent, status
+):
+    class Refusal(PortalError):
+        code = "test.refused"
+
+    Refusal.permanent = permanent
+
+    def fail(*args, **kwargs):
+        raise Refusal("Ask again tomorrow.")
+
+    monkeypatch.setattr("portal.frame.get_object_or_404", fail)
+    client.force_login(User.objects.create_user("ada"))
+
+    page = client.get("/c/demo/freshness")
+    part = client.get("/c/demo/freshness", headers={"HX-Request": "true"})
+
+    assert (page.status_code, part.status_code) == (status, status)
+    assert "<html" in page.content.decode()
+    assert "Ask again tomorrow." in page.content.decode()
+    assert "<html" not in part.content.decode()
+    assert "test.refused" in part.content.decode()
 
 
 def test_templates_hold_neither_styles_nor_scripts():
