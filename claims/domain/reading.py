@@ -23,8 +23,12 @@ from claims.domain.draft import (
 )
 from claims.domain.spec import (
     MAX_ALTERNATIVES,
+    MAX_CONSTRAINTS,
     MAX_DEVICES,
     MAX_EXPRESSION_BYTES,
+    MAX_REQUESTS,
+    MAX_SELECTORS,
+    MAX_TOLERATIONS,
     AllocationMode,
     CELDeviceSelector,
     Claim,
@@ -38,7 +42,7 @@ from claims.domain.spec import (
 from inventory.domain.quantity import BadQuantity, parse_quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from typing import TypedDict
 
     from claims.domain.draft import (
@@ -116,6 +120,8 @@ class _Reader:
             self._find("namespace", code, value=draft.namespace)
         if not draft.requests:
             self._find("requests", "requests.none")
+        self._most(request_field(0, "name"), draft.requests, MAX_REQUESTS)
+        self._most(constraint_field(0, "attribute"), draft.constraints, MAX_CONSTRAINTS)
         requests = tuple(self._request(i, row) for i, row in enumerate(draft.requests))
         self._unique(
             [row.name for row in draft.requests], lambda i: request_field(i, "name")
@@ -136,6 +142,10 @@ class _Reader:
             return value
         self._find(where, "choice.unknown", value=value[:80], known=", ".join(known))
         return known[0]
+
+    def _most(self, where: str, rows: Sequence[object], limit: int) -> None:
+        if len(rows) > limit:
+            self._find(where, "paste.too_many", count=len(rows), limit=limit)
 
     def _name(
         self, where: str, name: str, shape: re.Pattern[str], longest: int
@@ -201,6 +211,10 @@ class _Reader:
             self._find(where, "class.empty")
         elif row.device_class not in self.classes:
             self._find(where, "class.missing", value=row.device_class[:80])
+        selectors = alternative_field(i, j, "selectors-0")
+        self._most(selectors, row.selectors, MAX_SELECTORS)
+        tolerations = alternative_field(i, j, "tolerations-0-key")
+        self._most(tolerations, row.tolerations, MAX_TOLERATIONS)
         mode = self._choice(
             alternative_field(i, j, "mode"), row.allocation_mode, tuple(AllocationMode)
         )

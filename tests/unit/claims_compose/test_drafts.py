@@ -154,6 +154,27 @@ def test_positions_are_closed_up_in_number_order():
             ("requests-0-alternatives-0-admin", "admin.alternative"),
         ),
         (
+            draft_of(
+                requests=tuple(
+                    RequestDraft(f"r{n}", alternatives=(alternative(),))
+                    for n in range(33)
+                )
+            ),
+            ("requests-0-name", "paste.too_many"),
+        ),
+        (
+            draft_of(alternative(selectors=("true",) * 33)),
+            ("requests-0-alternatives-0-selectors-0", "paste.too_many"),
+        ),
+        (
+            draft_of(alternative(tolerations=(TolerationDraft(),) * 17)),
+            ("requests-0-alternatives-0-tolerations-0-key", "paste.too_many"),
+        ),
+        (
+            draft_of(constraints=(ConstraintDraft(attribute="x.com/u"),) * 33),
+            ("constraints-0-attribute", "paste.too_many"),
+        ),
+        (
             draft_of(alternative("a"), alternative("b")),
             ("requests-0-mode", "alternatives.exactly"),
         ),
