@@ -42,19 +42,26 @@ MOST_NAMED_POOLS = 400
 FETCH = 2_000
 
 _fleets: OrderedDict[int, Fleet] = OrderedDict()
+_making: defaultdict[int, threading.Lock] = defaultdict(threading.Lock)
 _lock = threading.Lock()
 
 
 def fleet_of(cluster: Cluster) -> Fleet:
-    """Return the cards of a cluster, at its revision or a newer one."""
+    """Return the cards of a cluster, at its revision or a newer one.
+
+    One thread at a time brings a cluster up to date; others wait for it.
+    """
     with _lock:
+        making = _making[cluster.pk]
+    with making:
         fleet = _fleets.get(cluster.pk)
         if fleet is None or fleet.revision < cluster.revision:
             fleet = _brought_up_to_date(cluster, fleet or Fleet())
+        with _lock:
             _fleets[cluster.pk] = fleet
-        _fleets.move_to_end(cluster.pk)
-        while len(_fleets) > CLUSTERS_KEPT:
-            _fleets.popitem(last=False)
+            _fleets.move_to_end(cluster.pk)
+            while len(_fleets) > CLUSTERS_KEPT:
+                _fleets.popitem(last=False)
         return fleet
 
 
