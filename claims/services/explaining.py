@@ -1,0 +1,261 @@
+"""Why a claim fits not on a node: class and selectors from the engine, the rest from the world.
+
+Sets of devices come from the engine's evaluation, part by part; holds, taints,
+counters and capacity from the objects. Where every ask alone finds enough, the
+engine is asked again without one constraint or one request at a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from claims.domain.checks.asks import asked_of, shape_findings
+from claims.domain.defaulting import defaulted_claim
+from claims.domain.preview import Outcome, claim_of
+from claims.domain.why.changes import without_constraint, without_request
+from claims.domain.why.conjuncts import conjuncts
+from claims.domain.why.ground import Ground
+from claims.domain.why.reasons import AskReason, AskSets, Part, ask_reason
+from claims.services.checking import world_of
+from inventory.services.engines import async_engine_for
+from portal.core.errors import PortalError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from claims.domain.checks.asks import Ask, Asked
+    from claims.domain.preview import Preview
+    from inventory.gateways.engine import AsyncEngine
+    from inventory.models import Cluster
+
+Json = dict[str, Any]
+
+GROUNDS_KEPT = 2
+MOST_NODES = 16
+BLAME_SECONDS = 0.4
+
+
+@dataclass(frozen=True, slots=True)
+class Blame:
+    """What keeps asks apart that would each fit alone.
+
+    Attributes:
+        path: of the constraint, or of the request without which the rest fits; ""
+            where no single one is to blame.
+        kind: "constraint", "request" or "together".
+        name: the constraint's attribute, or the request.
+    """
+
+    kind: str
+    path: str = ""
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeReason:
+    """Why the claim does not fit on a node.
+
+    Attributes:
+        asks: one for each ask, in the claim's order.
+        blame: where each request by itself finds enough.
+    """
+
+    asks: tuple[AskReason, ...]
+    blame: Blame | None = None
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What is equal for nodes that say the same."""
+        return (tuple(ask.key for ask in self.asks), self.blame)
+
+    def merged(self, other: NodeReason) -> NodeReason:
+        """Return one reason for two nodes with one key."""
+        pairs = zip(self.asks, other.asks, strict=True)
+        return NodeReason(tuple(a.merged(b) for a, b in pairs), self.blame)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A claim about which reasons and changes are asked.
+
+    Attributes:
+        manifest: a ResourceClaim or ResourceClaimTemplate in v1 shape.
+        overlay: objects that stand over the cluster's own.
+    """
+
+    cluster: Cluster
+    manifest: Json
+    ground: Ground
+    asked: Asked
+    overlay: tuple[Json, ...] = ()
+
+    def engine(self, *more: Json) -> AsyncEngine:
+        """Return the engine asked about the cluster with the overlay laid over it."""
+        return async_engine_for(self.cluster, overlay=(*self.overlay, *more))
+
+
+_GROUNDS: OrderedDict[tuple[Any, ...], Ground] = OrderedDict()
+
+
+def ground_of(cluster: Cluster, overlay: Sequence[Json] = ()) -> Ground:
+    """Return the cluster's ground, kept in memory until its revision moves on."""
+    if overlay:
+        return Ground(world_of(cluster, overlay))
+    gates = tuple(sorted(cluster.feature_gates.items()))
+    key = (cluster.pk, cluster.revision, cluster.kubernetes_version, gates)
+    found = _GROUNDS.get((*key, cluster.created_at))
+    if found is None:
+        found = Ground(world_of(cluster))
+        _GROUNDS[(*key, cluster.created_at)] = found
+        while len(_GROUNDS) > GROUNDS_KEPT:
+            _GROUNDS.popitem(last=False)
+    return found
+
+
+def question_of(
+    cluster: Cluster, manifest: Json, overlay: Sequence[Json] = ()
+) -> Question | None:
+    """Return a claim ready to be explained; None where the API server refuses its shape."""
+    if shape_findings(manifest):
+        return None
+    return Question(
+        cluster=cluster,
+        manifest=manifest,
+        ground=ground_of(cluster, overlay),
+        asked=asked_of(manifest),
+        overlay=tuple(overlay),
+    )
+
+
+async def aexplain(question: Question, preview: Preview) -> dict[str, NodeReason]:
+    """Return why the claim does not fit, for every node that says no.
+
+    What cannot be asked in time is left out: no reason is better than a wrong one.
+
+    Raises:
+        EngineUnavailable, EngineDeadline, EngineRefused: each says what to do.
+    """
+    refusing = [n for n, a in preview.nodes.items() if a.outcome == Outcome.NO]
+    if not refusing:
+        return {}
+    sets = await asets(question)
+    if sets is None:
+        return {}
+    reasons = {node: NodeReason(reasons_on(question, sets, node)) for node in refusing}
+    alone = [node for node in refusing if _each_fits(question.asked, reasons[node])]
+    blames = await _ablames(question, alone)
+    return reasons | {
+        node: NodeReason(reasons[node].asks, blame) for node, blame in blames.items()
+    }
+
+
+def reasons_on(
+    question: Question, sets: Mapping[str, AskSets], node: str
+) -> tuple[AskReason, ...]:
+    """Return each ask's reason on one node."""
+    return tuple(
+        ask_reason(ask, question.asked, sets[ask.name], question.ground, node)
+        for ask in question.asked.asks
+    )
+
+
+async def asets(question: Question) -> dict[str, AskSets] | None:
+    """Return what class and selectors leave for each ask; None where one is faulty."""
+    asks = question.asked.asks
+    try:
+        found = await asyncio.gather(*(_ask_sets(question, ask) for ask in asks))
+    except PortalError as error:
+        if error.code == "engine.refused":
+            return None
+        raise
+    if any(sets is None for sets in found):
+        return None
+    return {ask.name: sets for ask, sets in zip(asks, found, strict=True) if sets}
+
+
+async def _ask_sets(question: Question, ask: Ask) -> AskSets | None:
+    known = question.ground.world.classes()
+    if ask.class_name not in known:
+        return AskSets()
+    engine = question.engine()
+    within = expressions_of(known[ask.class_name])
+    pieces = [
+        (number, path, text)
+        for number, (path, expression) in enumerate(ask.selectors, start=1)
+        for text in conjuncts(expression)
+    ]
+    texts = [text for _number, _path, text in pieces]
+    checked = await engine.check(texts) if texts else []
+    if not all(each.scheduler.ok for each in checked):
+        return None
+    answers = await asyncio.gather(
+        engine.evaluate(within, listing=True),
+        *(
+            engine.evaluate(texts[: i + 1], within=within, listing=True)
+            for i in range(len(texts))
+        ),
+    )
+    parts = tuple(
+        Part(number, path, text, _keys(check.reads), frozenset(answer.matches))
+        for (number, path, text), check, answer in zip(
+            pieces, checked, answers[1:], strict=True
+        )
+    )
+    return AskSets(frozenset(answers[0].matches), parts)
+
+
+def _keys(reads: Iterable[Any]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(read.key for read in reads if read.key != "*"))
+
+
+def expressions_of(device_class: Json) -> list[str]:
+    """Return the CEL selectors of a DeviceClass."""
+    return [
+        str((selector.get("cel") or {}).get("expression", ""))
+        for selector in (device_class.get("spec") or {}).get("selectors") or []
+        if isinstance(selector, dict)
+    ]
+
+
+def _each_fits(asked: Asked, reason: NodeReason) -> bool:
+    """Return whether every request, by itself, finds enough with some alternative."""
+    enough = {ask.request for ask in reason.asks if ask.is_enough}
+    return bool(enough) and enough == {name for name, _path, _asks in asked.requests}
+
+
+async def _ablames(question: Question, nodes: list[str]) -> dict[str, Blame]:
+    """Return which constraint or combination is to blame, node by node."""
+    if not nodes:
+        return {}
+    some = nodes[:MOST_NODES]
+    claim = claim_of(question.manifest)
+    tried = [
+        (Blame("constraint", path, _attribute(body)), without_constraint(claim, i))
+        for i, (path, body) in enumerate(question.asked.constraints)
+    ] + [
+        (Blame("request", path, name), without_request(claim, i))
+        for i, (name, path, _asks) in enumerate(question.asked.requests)
+        if len(question.asked.requests) > 1
+    ]
+    fitting = await asyncio.gather(
+        *(_afitting(question, changed, some) for _blame, changed in tried)
+    )
+    found = dict.fromkeys(nodes, Blame("together"))
+    for (blame, _changed), where in reversed(list(zip(tried, fitting, strict=True))):
+        found |= dict.fromkeys(where, blame)
+    return found
+
+
+async def _afitting(question: Question, claim: Json, nodes: list[str]) -> list[str]:
+    engine = question.engine()
+    answer = await engine.allocate(
+        [defaulted_claim(claim)], nodes=nodes, budget=BLAME_SECONDS
+    )
+    return [n for n, a in answer.nodes.items() if a.outcome.value == "fits"]
+
+
+def _attribute(constraint: Json) -> str:
+    return str(constraint.get("matchAttribute") or constraint.get("distinctAttribute"))
