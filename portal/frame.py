@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from django.shortcuts import get_object_or_404, render
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
@@ -92,31 +92,27 @@ def _chosen(request: HttpRequest, rows: list[Cluster]) -> Cluster | None:
 def _switch(request: HttpRequest, row: Cluster) -> dict[str, str]:
     """Return where the switch leads: this page of that cluster, or its overview."""
     match = request.resolver_match
-    same = match.view_name if match and set(match.kwargs) == {"cluster"} else ""
-    href = _address(same, row.name) or _address("inventory:overview", row.name)
+    whole = match is not None and set(match.kwargs) == {"cluster"}
+    view = match.view_name if match and whole else "inventory:overview"
+    href = reverse(view, args=[row.name])
     return {"name": row.name, "version": row.kubernetes_version, "href": href}
 
 
 def _navigation(cluster: Cluster | None) -> list[dict[str, Any]]:
+    """Return the sections with their links; those of a cluster only where one is."""
     sections = []
     for title, entries in SECTIONS:
-        items = [
-            Link(name, str(label), _address(view, cluster.name if cluster else None))
-            if of_cluster
-            else Link(name, str(label), _address(view))
+        links = [
+            Link(
+                name,
+                str(label),
+                reverse(view, args=[cluster.name] if of_cluster and cluster else []),
+            )
             for name, view, of_cluster, label in entries
             if cluster or not of_cluster
         ]
-        links = [item for item in items if item.href]
         sections.append({"title": title, "links": links})
     return sections
-
-
-def _address(view: str, *cluster: str | None) -> str:
-    try:
-        return reverse(view, args=cluster)
-    except NoReverseMatch:
-        return ""
 
 
 @require_GET

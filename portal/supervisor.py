@@ -12,6 +12,7 @@ import fcntl
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 import urllib.request
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from portal import embedded
 from portal.demo import memory, people
 from portal.demo.children import Child, spawn, stop_all
-from portal.demo.stack import Stack, free_port, port_is_free
+from portal.demo.stack import MINOR, Stack, free_port, port_is_free
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -161,6 +162,7 @@ def _start(stack: Stack, children: list[Child]) -> None:
     # What a killed supervisor started and left behind is ours to stop.
     stack.owns |= set(_note().get("owns", [])) & set(embedded.pids())
     _write_note(stack)
+    _build_engine(stack)
     stack.end_leftover_engine()
     _add(children, stack.engine())
     control_plane = stack.control_plane()
@@ -180,6 +182,20 @@ def _start(stack: Stack, children: list[Child]) -> None:
 def _seconds_on_a_first_run() -> str:
     first = not (embedded.state_dir() / "postgres").exists()
     return " (some seconds on a first run)" if first else ""
+
+
+def _build_engine(stack: Stack) -> None:
+    """Build the engine where `make setup` has not.
+
+    Raises:
+        NotStarted: It cannot be built; the builder has said why.
+    """
+    if stack.engine_binary.exists():
+        return
+    say("Building the engine (minutes, once)")
+    command = [sys.executable, "engine/build.py", "--versions", MINOR]
+    if subprocess.run(command, cwd=embedded.ROOT, check=False).returncode:
+        raise NotStarted("The engine cannot be built: see above.", status=3)
 
 
 def _add(children: list[Child], child: Child) -> None:

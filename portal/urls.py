@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 from django.urls import URLPattern, URLResolver, include, path
 
 from portal import frame
@@ -20,11 +18,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     ),
     path("c/<str:cluster>/freshness", frame.freshness, name="freshness"),
     path("", include("portal.accounts.urls")),
-]
-urlpatterns += [
-    path("", include(app))
-    for app in ("inventory.urls", "claims.urls")
-    if find_spec(app)
+    path("", include("inventory.urls")),
+    path("", include("claims.urls")),
 ]
 handler403 = "portal.core.views.permission_denied"
 handler404 = "portal.core.views.page_not_found"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "img"
-PICTURES = {"gpus": "/c/demo/gpus/?product=NVIDIA+H100+80GB+HBM3"}
+PICTURES = {"gpus": "/c/demo/gpus/?q=gpu-h100-mig", "compose": "/c/demo/compose/"}
 ADA = PEOPLE[0]
 
 

@@ -16,6 +16,7 @@ from portal.demo.children import Child
 from portal.demo.people import CLUSTER
 
 KUBERNETES = "1.37.2"
+MINOR = KUBERNETES.rsplit(".", 1)[0]
 WORKER_POOL = ("--pool", "threads", "--concurrency", "2")
 
 
@@ -79,12 +80,15 @@ class Stack:
         """Return a Python program of the demo, not started yet."""
         return self.child(name, sys.executable, *arguments)
 
+    @property
+    def engine_binary(self) -> Path:
+        """The engine of the demo's Kubernetes minor; `engine/build.py` makes it."""
+        return embedded.ROOT / "engine" / "bin" / f"engine-{MINOR}"
+
     def engine(self) -> Child:
-        """The engine of the demo's Kubernetes minor."""
-        minor = KUBERNETES.rsplit(".", 1)[0]
-        binary = embedded.ROOT / "engine" / "bin" / f"engine-{minor}"
-        path = self.run_dir / f"engine-{minor}.sock"
-        return self.child("engine", str(binary), "-socket", str(path))
+        """The engine, on the socket where its clients look for it."""
+        path = self.run_dir / f"engine-{MINOR}.sock"
+        return self.child("engine", str(self.engine_binary), "-socket", str(path))
 
     def end_leftover_engine(self) -> None:
         """End an engine that some command started on demand; ours takes its place."""
