@@ -22,7 +22,9 @@ FLEETS = (
 
 
 def claim(namespace: str, name: str, *results: dict[str, Any]) -> dict[str, Any]:
-    """Return an allocated ResourceClaim."""
+    """Return an allocated ResourceClaim; its request is named after its tenant."""
+    for each in results:
+        each["request"] = f"{name.split('-')[0]}-request"
     return {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "ResourceClaim",
@@ -33,9 +35,8 @@ def claim(namespace: str, name: str, *results: dict[str, Any]) -> dict[str, Any]
 
 
 def result(pool: str, device: str, **more: Any) -> dict[str, Any]:
-    """Return one allocation result."""
+    """Return one allocation result, yet without its request."""
     return {
-        "request": "zebra-request",
         "driver": NVIDIA,
         "pool": pool,
         "device": device,

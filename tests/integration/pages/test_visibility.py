@@ -79,7 +79,7 @@ def test_pages_name_everybody_to_those_who_may_see(name, held_cluster, browse, r
     assert "ai-serving/orchid-share" in page
 
 
-@pytest.mark.parametrize("text", ["maple-share", "maple-lab", "MAPLE", "zebra"])
+@pytest.mark.parametrize("text", ["maple-share", "maple-lab", "MAPLE", "maple-req"])
 def test_gpu_list_filter_finds_no_foreign_name(text, held_cluster, browse, ada):
     page = browse(ada).get("/c/demo/gpus/", {"q": text}, headers=HX).content.decode()
 

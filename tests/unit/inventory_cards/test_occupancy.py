@@ -216,3 +216,32 @@ def test_derive_cards_joins_two_drivers_on_one_node():
 
     assert card.total == 80 * 1024 * MIB
     assert len(card.pools) == 2
+
+
+def test_derive_cards_joins_static_partitions_by_parent_uuid_alone():
+    parent = DeviceFacts(
+        "gpu.nvidia.com", "n", "gpu-0", "n",
+        {"gpu.nvidia.com/type": "gpu", "gpu.nvidia.com/uuid": "GPU-1"},
+        {"gpu.nvidia.com/memory": {"value": "80Gi"}}, [],
+    )  # fmt: skip
+    child = DeviceFacts(
+        "gpu.nvidia.com", "n", "gpu-0-mig-9-4-4", "n",
+        {"gpu.nvidia.com/type": "mig", "gpu.nvidia.com/uuid": "MIG-1",
+         "gpu.nvidia.com/parentUUID": "GPU-1"},
+        {"gpu.nvidia.com/memory": {"value": "40192Mi"}}, [],
+    )  # fmt: skip
+
+    (card,) = derive_cards([parent, child], [])
+
+    assert card.total == 80 * 1024 * MIB
+
+
+def test_derive_cards_takes_a_memory_of_zero_as_unknown():
+    cards = Fleet(documents(FLEETS / "intel-gpu.yaml")).cards
+
+    assert [card.parts[0].memory is None for card in cards] == [
+        True,
+        False,
+        False,
+        False,
+    ]
