@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -153,7 +154,8 @@ def by_distance(compared: Comparison, values: Iterable[str]) -> list[str]:
     literal = size_of(compared.kind, compared.literal)
     sized = {value: size_of(compared.kind, value) for value in values}
     if literal is None or any(size is None for size in sized.values()):
-        return sorted(value for value in sized if value != compared.literal)
+        others = sorted((v for v in sized if v != compared.literal), reverse=True)
+        return sorted(others, key=lambda value: -_alike(value, compared.literal))
     if isinstance(literal, Fraction):
         near = {
             v: abs(s - literal) for v, s in sized.items() if isinstance(s, Fraction)
@@ -162,6 +164,10 @@ def by_distance(compared: Comparison, values: Iterable[str]) -> list[str]:
     pairs = [(size, v) for v, size in sized.items() if isinstance(size, tuple)]
     down = compared.direction != "<"
     return [value for _size, value in sorted(pairs, reverse=down)]
+
+
+def _alike(one: str, other: str) -> float:
+    return SequenceMatcher(None, one, other, autojunk=False).ratio()
 
 
 def nearest(
