@@ -196,8 +196,8 @@ def refuse_dropped(sent: Mapping[str, Any], returned: Mapping[str, Any]) -> None
     if paths:
         raise SubmitRefused(
             _(
-                "The cluster does not take over %(fields)s as written, most likely"
-                " because a feature gate is off there: leave it out."
+                "The cluster does not keep %(fields)s as written, because a feature"
+                " gate is off there or a default replaces it: leave it out."
             )
             % {"fields": ", ".join(paths)},
             code="apply.field_dropped",

@@ -156,6 +156,15 @@ def test_submit_refuses_fields_that_nobody_knows(submitted, template):
         submitted(template(gpuMemory="16Gi"))
 
 
+def test_submit_refuses_what_the_server_does_not_keep(submitted, template):
+    with pytest.raises(SubmitRefused, match="does not keep") as refused:
+        submitted(template(count=0))
+
+    assert refused.value.code == "apply.field_dropped"
+    assert refused.value.paths == ("spec.spec.devices.requests[0].exactly.count",)
+    assert not ClaimRequest.objects.exists()
+
+
 def test_submit_asks_kubernetes_whether_the_person_may(submitted, template, ada):
     [tenant] = ada.tenants.all()
     tenant.namespaces.create(cluster="demo", namespace="default")
