@@ -52,8 +52,8 @@ class ClusterRow:
 
     @property
     def unseen(self) -> list[KindState]:
-        """The kinds that are not seen: what they hold is unknown, never none."""
-        return [kind for kind in self.kinds if not kind.seen]
+        """The kinds that are served, but not seen: what they hold is unknown."""
+        return [k for k in self.kinds if not k.seen and k.state != "not-served"]
 
 
 def find_cluster(name: str) -> Cluster | None:

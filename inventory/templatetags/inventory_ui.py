@@ -133,6 +133,9 @@ def kind_state(state: str) -> str:
     return {
         "forbidden": _("the portal's account may not list it"),
         "not-served": _("the cluster does not serve it"),
+        "listing": _("being read"),
+        "failing": _("the last attempt to read it failed"),
+        "held": _("a list that would remove too much is held back"),
         "": _("not read yet"),
     }.get(state, state)
 

@@ -165,10 +165,12 @@ def test_clusters_show_forbidden_kinds_as_unknown(db, browse, ada):
     empty_cluster(kinds=kinds)
     client = browse(ada)
 
-    for address in ("/clusters/", "/c/demo/"):
-        page = html(client, address)
-        assert "nodes is forbidden" in page
-        assert "the cluster does not serve it" in page
+    clusters, overview = html(client, "/clusters/"), html(client, "/c/demo/")
+
+    assert "nodes is forbidden" in clusters
+    assert "nodes is forbidden" in overview
+    assert "the cluster does not serve it" in clusters
+    assert "the cluster does not serve it" not in overview
 
 
 def test_gpu_list_says_what_is_wrong_with_the_input(held_cluster, browse, ada):
