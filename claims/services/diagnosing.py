@@ -87,7 +87,7 @@ def diagnose(cluster: Cluster, user: User, manifest: Json, draft: Draft) -> Diag
         EngineUnavailable, EngineDeadline, EngineRefused: each says what to do.
     """
     checked = Checker(cluster).check(manifest, earlier=[], mine=[])
-    hidden = _hidden(user, cluster)
+    hidden = hidden_from(user, cluster)
     findings = []
     for found in checked.findings:
         name = field_of(found.path, draft)
@@ -107,7 +107,7 @@ def diagnose(cluster: Cluster, user: User, manifest: Json, draft: Draft) -> Diag
     return Diagnosed(tuple(findings), checked.preview)
 
 
-def _hidden(user: User, cluster: Cluster) -> frozenset[str]:
+def hidden_from(user: User, cluster: Cluster) -> frozenset[str]:
     """Return the namespaces whose claims this person may not see by name."""
     if user.may(Permission.SEE_HOLDERS):
         return frozenset()

@@ -1,12 +1,14 @@
 """A preview made ready to be read: rows, marks and reasons for every node.
 
 The outcome is the engine's alone. Beside it stand what it does not weigh: marks
-of the nodes, how many devices each alternative's class and selectors leave on a
-node, and how many copies would fit.
+of the nodes, why each alternative finds too little, what would have to change,
+and how many copies would fit.
 """
 
 from __future__ import annotations
 
+import asyncio
+import json
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,21 +17,43 @@ from asgiref.sync import sync_to_async
 from django.utils.translation import gettext as _
 
 from claims.domain.preview import Outcome, claim_of
-from claims.services.composing import classes_of
+from claims.services.change_sentences import change_sentence, where_sentence
+from claims.services.counterfactual import achanges
+from claims.services.diagnosing import hidden_from
+from claims.services.explaining import aexplain, question_of
 from claims.services.preview import apreview, apreview_alternatives
+from claims.services.shown import (
+    AlternativeRow,
+    Device,
+    Help,
+    Reason,
+    Row,
+    Shown,
+    Taken,
+)
+from claims.services.why_sentences import (
+    blame_sentence,
+    first_cause,
+    reason_sentence,
+)
 from inventory.models import KubeObject
 from inventory.services.engines import async_engine_for
+from portal.accounts.queries import namespaces_of
 from portal.core.errors import PortalError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Coroutine, Iterator, Mapping
 
     from claims.domain.preview import AlternativePreview, NodePreview, Preview
+    from claims.services.counterfactual import Proven
+    from claims.services.explaining import NodeReason, Question
     from inventory.domain.engine import Copies
     from inventory.models import Cluster
+    from portal.accounts.models import User
+
+    Reasons = Mapping[str, NodeReason]
 
 Json = dict[str, Any]
-Classes = dict[str, tuple[str, ...]]
 
 SHOWN_NODES = 25
 SHOWN_ALIKE = 6
@@ -38,85 +62,25 @@ COPIES_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Device:
-    """A device, or a share of one, that the claim would get."""
-
-    name: str
-    pool: str
-    consumed: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """What one request gets on a node; `number` of its alternative, 0 for none."""
-
-    request: str
-    alternative: str
-    number: int
-    devices: tuple[Device, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """Nodes with one answer: one that fits, or all that say the same no."""
-
-    outcome: str
-    nodes: tuple[tuple[str, tuple[str, ...]], ...]  # (name, marks)
-    more: int
-    message: str
-    taken: tuple[Taken, ...] = ()
-    score: int | None = None
-    copies: Copies | None = None
-    funnel: tuple[Stage, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """What is left of one alternative's devices on a node."""
-
-    label: str
-    device_class: str
-    total: int
-    match: int
-    error: int
-
-
-@dataclass(frozen=True, slots=True)
-class AlternativeRow:
-    """One alternative as if it were the only one of its list."""
-
-    label: str
-    number: int
-    fitting: tuple[str, ...]
-    undecided: int
-    total: int
-    error: str
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """A preview as a page shows it.
+class Reader:
+    """Whose words these are for.
 
     Attributes:
-        pod_error: what ends scheduling on every node, said once; "".
-        best: the nodes that score highest where scores differ.
+        hidden: namespaces whose claims this person may not see by name.
+        own: this person's namespaces.
     """
 
-    preview: Preview
-    fitting: int
-    undecided: int
-    total: int
-    pod_error: str
-    rows: tuple[Row, ...]
-    alternatives: tuple[AlternativeRow, ...]
-    best: tuple[str, ...]
-    best_score: int | None
-    next_score: int | None
-    has_scores: bool
-    has_copies: bool
+    hidden: frozenset[str] = frozenset()
+    own: frozenset[str] = frozenset()
 
 
-async def ashow(cluster: Cluster, manifest: Json) -> Shown:
+def reader_of(user: User, cluster: Cluster) -> Reader:
+    """Return what a person may read of a cluster; two queries."""
+    own = frozenset(namespaces_of(user, cluster.name))
+    return Reader(hidden_from(user, cluster), own)
+
+
+async def ashow(cluster: Cluster, manifest: Json, reader: Reader) -> Shown:
     """Preview a claim or template and put the answer in order.
 
     Raises:
@@ -124,13 +88,13 @@ async def ashow(cluster: Cluster, manifest: Json) -> Shown:
     """
     claim = claim_of(manifest)
     preview = await apreview(cluster, [claim])
-    alternatives: list[AlternativePreview] = []
-    if not preview.pod_error:
-        alternatives = await apreview_alternatives(cluster, claim)
-    copies = await _acopies(cluster, claim, preview)
-    marks, classes = await sync_to_async(_known)(cluster)
-    stages = await _astages(cluster, claim, classes) if not preview.pod_error else {}
-    rows = tuple(_rows(preview, claim, marks, copies, stages))
+    marks = await sync_to_async(_marked)(cluster)
+    alternatives, copies, reasons, changes = await asyncio.gather(
+        _aalternatives(cluster, claim, preview),
+        _acopies(cluster, claim, preview),
+        *_awhy(await sync_to_async(question_of)(cluster, manifest), preview, reader),
+    )
+    rows = tuple(_rows(_Answers(preview, claim, marks, copies, reasons), reader))
     scores = sorted(
         {n.score for n in preview.nodes.values() if n.score is not None}, reverse=True
     )
@@ -153,7 +117,50 @@ async def ashow(cluster: Cluster, manifest: Json) -> Shown:
         next_score=scores[1] if unequal else None,
         has_scores=bool(scores) and any(_is_list(r) for r in _requests(claim)),
         has_copies=bool(copies),
+        helps=tuple(_helps(changes, reader)),
     )
+
+
+async def _aalternatives(
+    cluster: Cluster, claim: Json, preview: Preview
+) -> list[AlternativePreview]:
+    return [] if preview.pod_error else await apreview_alternatives(cluster, claim)
+
+
+def _awhy(
+    question: Question | None, preview: Preview, reader: Reader
+) -> tuple[Coroutine[Any, Any, Reasons], Coroutine[Any, Any, list[Proven]]]:
+    """Return the questions why nodes say no, and what would help."""
+    return _areasons(question, preview), _achanges(question, preview, reader)
+
+
+async def _areasons(question: Question | None, preview: Preview) -> Reasons:
+    """Return reasons node by node; none where the engine does not say in time."""
+    try:
+        return await aexplain(question, preview) if question else {}
+    except PortalError:
+        return {}
+
+
+async def _achanges(
+    question: Question | None, preview: Preview, reader: Reader
+) -> list[Proven]:
+    try:
+        return await achanges(question, preview, own=reader.own) if question else []
+    except PortalError:
+        return []
+
+
+def _helps(changes: list[Proven], reader: Reader) -> Iterator[Help]:
+    said: set[str] = set()
+    for proven in changes:
+        text = change_sentence(proven, hide=reader.hidden)
+        if text in said:
+            continue
+        said.add(text)
+        edit = proven.change
+        action = f"apply:{edit.path}:{json.dumps(edit.new)}" if edit else ""
+        yield Help(text, where_sentence(proven), action)
 
 
 def _requests(claim: Json) -> list[Json]:
@@ -181,14 +188,14 @@ async def _acopies(
     return counted.nodes
 
 
-def _known(cluster: Cluster) -> tuple[dict[str, tuple[str, ...]], Classes]:
-    """Return the marks of nodes that have any, and the cluster's classes."""
+def _marked(cluster: Cluster) -> dict[str, tuple[str, ...]]:
+    """Return the marks of nodes that have any."""
     nodes = KubeObject.objects.filter(cluster=cluster, kind="Node", deleted_at=None)
     marks = {}
     for name, spec, status in nodes.values_list("name", "body__spec", "body__status"):
         if found := tuple(_marks(spec or {}, status or {})):
             marks[name] = found
-    return marks, classes_of(cluster)
+    return marks
 
 
 def _marks(spec: Json, status: Json) -> Iterator[str]:
@@ -203,45 +210,21 @@ def _marks(spec: Json, status: Json) -> Iterator[str]:
             yield _("tainted %(taint)s") % {"taint": f"{key}:{effect}"}
 
 
-async def _astages(
-    cluster: Cluster, claim: Json, classes: Classes
-) -> dict[str, list[Stage]]:
-    """Return, node by node, what class and selectors leave for each alternative."""
-    engine = async_engine_for(cluster)
-    found: dict[str, list[Stage]] = defaultdict(list)
-    for label, asked in _asked(claim):
-        owner = str(asked.get("deviceClassName"))
-        expressions = [s["cel"]["expression"] for s in asked.get("selectors") or []]
-        try:
-            answer = await engine.evaluate(
-                expressions or ["true"], within=classes.get(owner, ())
-            )
-        except PortalError:
-            continue
-        for node, tally in answer.nodes.items():
-            total = tally.match + tally.no_match + tally.error
-            found[node].append(Stage(label, owner, total, tally.match, tally.error))
-    return found
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    """Everything that was answered about one claim."""
+
+    preview: Preview
+    claim: Json
+    marks: Mapping[str, tuple[str, ...]]
+    copies: Mapping[str, Copies]
+    reasons: Reasons
 
 
-def _asked(claim: Json) -> Iterator[tuple[str, Json]]:
-    """Yield every thing that is asked for, with what to call it."""
-    for request in _requests(claim):
-        for sub in request.get("firstAvailable") or []:
-            yield f"{request['name']}/{sub['name']}", sub
-        if request.get("exactly"):
-            yield request["name"], request["exactly"]
-
-
-def _rows(
-    preview: Preview,
-    claim: Json,
-    marks: Mapping[str, tuple[str, ...]],
-    copies: Mapping[str, Copies],
-    stages: Mapping[str, list[Stage]],
-) -> Iterator[Row]:
+def _rows(answers: _Answers, reader: Reader) -> Iterator[Row]:
     """Yield nodes that fit one by one, then the others by what they say."""
-    numbers = _numbers(claim)
+    preview, marks = answers.preview, answers.marks
+    numbers = _numbers(answers.claim)
     for name in _by_score(preview)[:SHOWN_NODES]:
         node = preview.nodes[name]
         yield Row(
@@ -251,21 +234,47 @@ def _rows(
             message="",
             taken=tuple(_taken(node, numbers)),
             score=node.score,
-            copies=copies.get(name),
+            copies=answers.copies.get(name),
         )
-    groups: dict[tuple[str, str, tuple[Stage, ...]], list[str]] = defaultdict(list)
-    for name, node in sorted(preview.nodes.items()):
-        if node.outcome not in (Outcome.FITS, Outcome.ERROR):
-            funnel = tuple(stages.get(name, ())) if node.outcome == Outcome.NO else ()
-            groups[node.outcome.value, node.message, funnel].append(name)
-    for (outcome, message, funnel), names in groups.items():
+    for (outcome, message, _key), names in _alike(answers).items():
+        found = [answers.reasons[name] for name in names if name in answers.reasons]
+        why = _merged(found)
         yield Row(
             outcome=outcome,
-            nodes=tuple((name, marks.get(name, ())) for name in names[:SHOWN_ALIKE]),
-            more=max(0, len(names) - SHOWN_ALIKE),
+            nodes=tuple((name, marks.get(name, ())) for name in names[:SHOWN_NODES]),
+            more=max(0, len(names) - SHOWN_NODES),
             message=message,
-            funnel=funnel,
+            reasons=tuple(_reasons(why, reader)) if why else (),
+            blame=blame_sentence(why.blame) if why and why.blame else "",
         )
+
+
+def _alike(answers: _Answers) -> dict[tuple[str, str, Any], list[str]]:
+    """Return the nodes that do not fit, by what they say."""
+    groups: dict[tuple[str, str, Any], list[str]] = defaultdict(list)
+    for name, node in sorted(answers.preview.nodes.items()):
+        if node.outcome not in (Outcome.FITS, Outcome.ERROR):
+            why = answers.reasons.get(name)
+            key = why.key if why else None
+            groups[node.outcome.value, node.message, key].append(name)
+    return groups
+
+
+def _merged(found: list[NodeReason]) -> NodeReason | None:
+    if not found:
+        return None
+    whole = found[0]
+    for other in found[1:]:
+        whole = whole.merged(other)
+    return whole
+
+
+def _reasons(why: NodeReason, reader: Reader) -> Iterator[Reason]:
+    """Yield what is short; all asks where each by itself finds enough."""
+    short = [each for each in why.asks if not each.is_enough]
+    for each in short or why.asks:
+        text = reason_sentence(each, hide=reader.hidden)
+        yield Reason(each.name, first_cause(each), text)
 
 
 def _by_score(preview: Preview) -> list[str]:

@@ -23,6 +23,7 @@ from claims.domain.focus import focus_after
 from claims.domain.pasted import take
 from claims.domain.paths import field_of
 from claims.domain.reading import read
+from claims.domain.rewriting import with_change
 from claims.forms import FormBuilder, submission_key
 from claims.services import yaml_text
 from claims.services.composing import classes_of, offers_of, preset, read_for
@@ -85,14 +86,27 @@ def compose(request: PortalRequest, cluster: str) -> HttpResponse:
         return _submitted(request, row, draft)
     if action == "take":
         return _taken(request, row, draft)
-    verb, _colon, rest = action.partition(":")
-    if verb == "fix":
-        name, _colon, replacement = rest.partition(":")
-        after = repaired(draft, name, replacement.replace("\r\n", "\n"))
-        return shown(request, row, after, Said(focus=name))
+    if put_right := _put_right(request, row, draft, action):
+        after, field = put_right
+        return shown(request, row, after, Said(focus=field))
     after = edited(draft, action)
     said = Said(show_problems=action == "check" and not request.htmx)
     return shown(request, row, after, replace(said, focus=focus_after(action, after)))
+
+
+def _put_right(
+    request: PortalRequest, cluster: Cluster, draft: Draft, action: str
+) -> tuple[Draft, str] | None:
+    """Return the draft with an offered repair or change made, and the field it is in."""
+    verb, _colon, rest = action.partition(":")
+    place, _colon, new = rest.partition(":")
+    if verb == "fix":
+        return repaired(draft, place, new.replace("\r\n", "\n")), place
+    if verb == "apply":
+        reading = read_for(request.user, cluster, draft)
+        after = with_change(draft, reading.claim, place, new)
+        return after, field_of(place, after)
+    return None
 
 
 @requires(Permission.COMPOSE)

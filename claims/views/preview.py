@@ -12,7 +12,7 @@ from django.views.decorators.vary import vary_on_headers
 from claims.domain.compose import to_manifest
 from claims.domain.draft import from_fields
 from claims.services.composing import read_for
-from claims.services.previewing import ashow
+from claims.services.previewing import ashow, reader_of
 from claims.services.sentences import sentence
 from claims.views.compose import Said, shown
 from inventory.models import Cluster
@@ -37,7 +37,7 @@ async def compose_preview(request: PortalRequest, cluster: str) -> HttpResponse:
     draft = from_fields(dict(request.POST.lists()))
     user = cast("User", await request.auser())
     reading = await sync_to_async(read_for)(user, row, draft)
-    preview = await _preview(row, reading)
+    preview = await _preview(user, row, reading)
     if request.htmx:
         context = {"preview": preview, "cluster": row}
         return await sync_to_async(render)(
@@ -48,12 +48,13 @@ async def compose_preview(request: PortalRequest, cluster: str) -> HttpResponse:
     )
 
 
-async def _preview(cluster: Cluster, reading: Reading) -> dict[str, Any]:
+async def _preview(user: User, cluster: Cluster, reading: Reading) -> dict[str, Any]:
     """Return what the preview's template takes: `shown`, or why there is none."""
     if reading.claim is None:
         problems = [(f"f-{each.field}", sentence(each)) for each in reading.findings]
         return {"problems": problems}
     try:
-        return {"shown": await ashow(cluster, to_manifest(reading.claim))}
+        reader = await sync_to_async(reader_of)(user, cluster)
+        return {"shown": await ashow(cluster, to_manifest(reading.claim), reader)}
     except PortalError as error:
         return {"failure": error.message}
