@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from asgiref.sync import sync_to_async
 from django.utils.translation import gettext as _
 
+from claims.domain.defaulting import defaulted_claim
 from claims.domain.preview import Outcome, claim_of
 from claims.services.change_sentences import change_sentence, where_sentence
 from claims.services.counterfactual import achanges
@@ -181,7 +182,10 @@ async def _acopies(
         return {}
     try:
         counted = await async_engine_for(cluster).copies(
-            [claim], nodes=nodes, most=MOST_COPIES, budget=COPIES_SECONDS
+            [defaulted_claim(claim)],
+            nodes=nodes,
+            most=MOST_COPIES,
+            budget=COPIES_SECONDS,
         )
     except PortalError:
         return {}

@@ -113,12 +113,21 @@ def _loss(loss: Loss, hide: frozenset[str]) -> str:
         "count": f"{loss.count:,}",
         "detail": loss.detail,
         "more": loss.more,
-        "examples": ", ".join(loss.examples),
+        "examples": _blocked(loss, hide) or ", ".join(loss.examples),
     }
     holders = shown_holders(loss.holders, hide)
-    if not holders:
+    if not holders or loss.blocked:
         return text
     return _("%(what)s (held by %(holders)s)") % {"what": text, "holders": holders}
+
+
+def _blocked(loss: Loss, hide: frozenset[str]) -> str:
+    """Return placements, each with the claims that block it."""
+    return "; ".join(
+        _("%(name)s by %(holders)s")
+        % {"name": name, "holders": shown_holders(holders, hide)}
+        for name, holders in loss.blocked
+    )
 
 
 def shown_holders(holders: tuple[str, ...], hide: frozenset[str]) -> str:

@@ -195,7 +195,7 @@ def _tolerating(ask: Ask, sets: AskSets, ground: Ground) -> Iterator[Ladder]:
         change = Change(Rank.TOLERATE, path, now, [*now, one], ask.name, values)
         yield Ladder((change,))
     if len(taints) > 1:
-        values = {"taint": ", ".join(f"{key}:{effect}" for key, effect in taints)}
+        values = {"taint": ", ".join(f"{k}:{e}" for k, e in sorted(taints))}
         every = [*now, {"operator": "Exists"}]
         yield Ladder((Change(Rank.TOLERATE, path, now, every, ask.name, values),))
 

@@ -83,6 +83,7 @@ class Loss:
         more: the keys that the selector reads, or what is left of the capacity.
         examples: names of devices.
         holders: `namespace/name` of the claims that are in the way.
+        blocked: of counters, name of a device and the claims that block it.
     """
 
     cause: Cause
@@ -91,6 +92,7 @@ class Loss:
     more: str = ""
     examples: tuple[str, ...] = ()
     holders: tuple[str, ...] = ()
+    blocked: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +165,7 @@ class AskReason:
                 examples=tuple(dict.fromkeys([*mine.examples, *theirs.examples]))[
                     :MOST_EXAMPLES
                 ],
+                blocked=(*mine.blocked, *theirs.blocked)[:MOST_EXAMPLES],
             )
             for mine, theirs in zip(self.losses, other.losses, strict=True)
         )
@@ -174,6 +177,28 @@ class _Group:
     more: dict[str, None] = field(default_factory=dict)
     devices: list[str] = field(default_factory=list)
     holders: dict[str, None] = field(default_factory=dict)
+    blocked: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+
+    def add(self, device: str, more: tuple[str, ...], holds: list[Hold]) -> None:
+        """Count one device, and who holds what it lacks."""
+        names = tuple(dict.fromkeys(_names(holds)))
+        self.devices.append(device)
+        self.more.update(dict.fromkeys(more))
+        self.holders.update(dict.fromkeys(names))
+        if names and len(self.blocked) < MOST_EXAMPLES:
+            self.blocked.append((device.rpartition("/")[2], names))
+
+    def loss(self, cause: Cause, detail: str) -> Loss:
+        """Return the group as a loss."""
+        return Loss(
+            cause=cause,
+            detail=detail,
+            count=len(self.devices),
+            more=", ".join(self.more),
+            examples=tuple(d.rpartition("/")[2] for d in self.devices[:MOST_EXAMPLES]),
+            holders=tuple(self.holders),
+            blocked=tuple(self.blocked) if cause == Cause.COUNTERS else (),
+        )
 
 
 def ask_reason(
@@ -191,19 +216,9 @@ def ask_reason(
             left += 1
             continue
         cause, detail, more, holds = dropped
-        group = groups.setdefault((cause, detail), _Group())
-        group.more.update(dict.fromkeys(more))
-        group.devices.append(device)
-        group.holders.update(dict.fromkeys(_names(holds)))
+        groups.setdefault((cause, detail), _Group()).add(device, more, holds)
     losses = tuple(
-        Loss(
-            cause,
-            detail,
-            len(group.devices),
-            ", ".join(group.more),
-            tuple(d.rpartition("/")[2] for d in group.devices[:MOST_EXAMPLES]),
-            tuple(group.holders),
-        )
+        group.loss(cause, detail)
         for (cause, detail), group in sorted(
             groups.items(), key=lambda each: (_ORDER.index(each[0][0]), each[0][1])
         )
