@@ -51,17 +51,30 @@ class CheckedItem:
     preview: Preview | None
 
 
+# The world of each cluster as this process last built it, by the cluster's key.
+_worlds: dict[int, tuple[tuple[int, int, tuple[str, ...]], World]] = {}
+
+
 def world_of(cluster: Cluster, overlay: Iterable[Json] = ()) -> World:
-    """Return a cluster as checks see it, with objects laid over it; one query."""
+    """Return a cluster as checks see it, with objects laid over it.
+
+    One query where the revision moved since the last time, or something is laid
+    over it; none else.
+    """
+    over = list(overlay)
+    minor = supported_minor(cluster.kubernetes_version)
+    state = (cluster.revision, minor, gates_of(cluster))
+    kept = _worlds.get(cluster.pk)
+    if kept and not over and kept[0] == state:
+        return kept[1]
     stored = KubeObject.objects.filter(cluster=cluster, deleted_at=None)
     bodies = (
         {**body, "kind": kind} for kind, body in stored.values_list("kind", "body")
     )
-    return build_world(
-        [*bodies, *overlay],
-        minor=supported_minor(cluster.kubernetes_version),
-        gates=gates_of(cluster),
-    )
+    world = build_world([*bodies, *over], minor=minor, gates=state[2])
+    if not over:
+        _worlds[cluster.pk] = (state, world)
+    return world
 
 
 def check_file(

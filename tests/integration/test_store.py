@@ -189,4 +189,6 @@ def test_apply_changes_tells_listeners_at_commit(cluster, now):
     apply_changes(cluster, [change_of(a_slice())], now=now)
 
     (note,) = list(connection.connection.notifies(timeout=5, stop_after=1))
+    with connection.cursor() as cursor:
+        cursor.execute("UNLISTEN *")
     assert note.payload == '{"cluster": "c", "revision": 1, "kinds": ["ResourceSlice"]}'
