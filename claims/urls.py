@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from claims.views import cel, checks, claims, compose, preview, requests
+from claims.views import cel, checks, claims, compose, preview, requests, whatif
 
 app_name = "claims"
 urlpatterns = [
@@ -31,5 +31,6 @@ urlpatterns = [
         name="request-release",
     ),
     path("requests/<uuid:public_id>/pod/", requests.request_pod, name="request-pod"),
+    path("c/<str:cluster>/whatif/", whatif.whatif, name="whatif"),
     path("c/<str:cluster>/claims/", claims.claim_list, name="claim-list"),
 ]

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from inventory.domain.engine import Allocated
+    from inventory.gateways.engine import AsyncEngine
     from inventory.models import Cluster
 
 Json = dict[str, Any]
@@ -65,6 +66,13 @@ async def apreview(
 ) -> Preview:
     """Return the same as `preview`; cancelling it stops the search."""
     engine = async_engine_for(cluster, overlay=overlay)
+    return await apreview_on(engine, claims, budget=budget)
+
+
+async def apreview_on(
+    engine: AsyncEngine, claims: Sequence[Json], *, budget: float | None = None
+) -> Preview:
+    """Return the preview by an engine that has its overlay already."""
     stored = [defaulted_claim(claim) for claim in claims]
     return _preview(await engine.allocate(stored, budget=_budget(budget)))
 

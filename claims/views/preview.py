@@ -11,6 +11,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from claims.domain.compose import to_manifest
 from claims.domain.draft import from_fields
+from claims.services import yaml_text
 from claims.services.composing import read_for
 from claims.services.previewing import ashow, reader_of
 from claims.services.sentences import sentence
@@ -55,6 +56,8 @@ async def _preview(user: User, cluster: Cluster, reading: Reading) -> dict[str, 
         return {"problems": problems}
     try:
         reader = await sync_to_async(reader_of)(user, cluster)
-        return {"shown": await ashow(cluster, to_manifest(reading.claim), reader)}
+        manifest = to_manifest(reading.claim)
+        shown = await ashow(cluster, manifest, reader)
+        return {"shown": shown, "manifest": yaml_text.dump(manifest)}
     except PortalError as error:
         return {"failure": error.message}
