@@ -6,12 +6,9 @@ in docs/faults.md, written by `SLICEWISE_WRITE_DOCS=1`.
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections import Counter
-from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 from django.apps import apps
@@ -25,23 +22,11 @@ from claims.services.working import sweep
 from inventory.domain.kinds import BY_NAME
 from inventory.gateways.kube import AS_ITSELF, Kube
 from inventory.gateways.kubeconfig import connect
+from tests.faults import table
+from tests.faults.table import HEALED_SECONDS, Seen
 from tests.faults.world import until
 
-HEALED_SECONDS = 30
-TABLE = Path(__file__).parents[2] / "docs" / "faults.md"
 pytestmark = pytest.mark.slow
-seen: dict[str, Seen] = {}
-
-
-@dataclass(frozen=True)
-class Seen:
-    """What came of a fault."""
-
-    request_count: int
-    states: str
-    healed_seconds: float
-    duplicates: int
-    lost: int
 
 
 @pytest.fixture
@@ -57,14 +42,14 @@ def healed(world, request):
 
         until(all_active, seconds=HEALED_SECONDS)
         found = Seen(
-            request_count=len(keys),
-            states=", ".join(sorted(_states(keys))),
+            count=len(keys),
+            state=", ".join(sorted(_states(keys))),
             healed_seconds=time.monotonic() - since,
             duplicates=_duplicates(world, claim_requests),
             lost=_lost(world, claim_requests),
         )
-        seen[name] = found
-        assert (found.states, found.duplicates, found.lost) == ("Active", 0, 0)
+        table.seen[name] = found
+        assert (found.state, found.duplicates, found.lost) == ("Active", 0, 0)
         assert found.healed_seconds <= HEALED_SECONDS
 
     return check
@@ -221,28 +206,4 @@ def _message(claim_request):
 def _table():
     """Write the table once every fault was seen, where that is asked for."""
     yield
-    if os.environ.get("SLICEWISE_WRITE_DOCS") and len(seen) == 9:
-        TABLE.write_text(_text(), encoding="utf-8")
-
-
-def _text():
-    rows = [
-        f"| {name} | {one.request_count} | {one.states} | {one.healed_seconds:.1f} s"
-        f" | {one.duplicates} | {one.lost} |"
-        for name, one in seen.items()
-    ]
-    head = [
-        "# What happens to requests when something dies",
-        "",
-        "Written by `SLICEWISE_WRITE_DOCS=1 pytest tests/faults -p no:randomly`: real",
-        "workers, Valkey and API server (the simulated one), ended by SIGKILL. Healed",
-        "counts from that kill, for the API server from its start, until every request",
-        "is Active; starting a new worker is part of it. Duplicates are objects, or moves",
-        "to Active, beyond the first of a request; lost are requests whose recorded uid",
-        f"is not the cluster's. The tests fail above {HEALED_SECONDS} s, or with any",
-        "duplicate or loss.",
-        "",
-        "| what broke | requests | final state | healed within | duplicates | lost |",
-        "|---|---|---|---|---|---|",
-    ]
-    return "\n".join([*head, *rows, ""])
+    table.write()

@@ -1,0 +1,58 @@
+"""What the fault tests saw, gathered into docs/faults.md.
+
+Written when `SLICEWISE_WRITE_DOCS=1` is set and every row was seen in one run.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+HEALED_SECONDS = 30
+ROWS = 15
+PATH = Path(__file__).parents[2] / "docs" / "faults.md"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What came of a fault."""
+
+    count: int
+    state: str
+    healed_seconds: float
+    duplicates: int
+    lost: int
+
+
+seen: dict[str, Seen] = {}
+
+
+def write() -> None:
+    """Write the table, where that is asked for and complete."""
+    if os.environ.get("SLICEWISE_WRITE_DOCS") and len(seen) == ROWS:
+        PATH.write_text(_text(), encoding="utf-8")
+
+
+def _text() -> str:
+    rows = [
+        f"| {name} | {one.count} | {one.state} | {one.healed_seconds:.1f} s"
+        f" | {one.duplicates} | {one.lost} |"
+        for name, one in seen.items()
+    ]
+    head = [
+        "# What happens when something dies",
+        "",
+        "Written by `SLICEWISE_WRITE_DOCS=1 pytest tests/faults -p no:randomly`: real",
+        "workers, watchers, engines, Valkey and API server (the simulated one), ended by",
+        "SIGKILL. Healed counts from that kill, for the API server from its start, until",
+        "every request is Active, Postgres equals the cluster again, or the same question",
+        "is answered again; starting a new process is part of it. Duplicates are objects,",
+        "or moves to Active, beyond the first of a request, or rows of one object; lost",
+        "are requests whose recorded uid is not the cluster's, or objects that Postgres",
+        f"lacks. The tests fail above {HEALED_SECONDS} s, or with any duplicate or loss.",
+        "",
+        "| what broke | of | final state | healed within | duplicates | lost |",
+        "|---|---|---|---|---|---|",
+    ]
+    return "\n".join([*head, *rows, ""])
