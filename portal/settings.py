@@ -59,11 +59,13 @@ INSTALLED_APPS = [
     "portal.accounts",
     "inventory",
     "claims",
+    "portal.approvals",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "portal.core.static_files.StaticFilesMiddleware",
     "portal.core.middleware.request_id_middleware",
+    "portal.core.middleware.plain_address_middleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 from asgiref.sync import iscoroutinefunction
+from django.core.exceptions import BadRequest
 from django.utils.decorators import sync_and_async_middleware
 
 if TYPE_CHECKING:
@@ -34,6 +35,29 @@ def request_id_middleware(get_response: Callable[[HttpRequest], Any]) -> Any:
         return _end(request, get_response(request))
 
     return answer
+
+
+@sync_and_async_middleware
+def plain_address_middleware(get_response: Callable[[HttpRequest], Any]) -> Any:
+    """Refuse an address with a NUL, which no name has and Postgres cannot be asked."""
+    if iscoroutinefunction(get_response):
+
+        async def answer_async(request: HttpRequest) -> Any:
+            _refuse_nul(request)
+            return await get_response(request)
+
+        return answer_async
+
+    def answer(request: HttpRequest) -> Any:
+        _refuse_nul(request)
+        return get_response(request)
+
+    return answer
+
+
+def _refuse_nul(request: HttpRequest) -> None:
+    if "\x00" in request.path_info or "%00" in request.META.get("QUERY_STRING", ""):
+        raise BadRequest("NUL in the address")
 
 
 def _begin(request: HttpRequest) -> None:
