@@ -50,7 +50,8 @@ class Proxy:
                     each.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        self._listener.shutdown(socket.SHUT_RDWR)  # ends the accept that waits
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)  # ends the accept that waits
         self._listener.close()
         self.cut()
         for pair in self._pairs:
