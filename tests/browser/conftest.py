@@ -6,6 +6,7 @@ or the one that SLICEWISE_CHROMIUM names.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -54,13 +55,25 @@ class Demo:
 
 @pytest.fixture(scope="session")
 def demo() -> Iterator[Demo]:
-    """Start the demo on a free port with a state of its own; stop it at the end."""
+    """Start the demo once for all tests of the session."""
+    with running() as started:
+        yield started
+
+
+@contextlib.contextmanager
+def running(*options: str, seconds: float = READY_SECONDS) -> Iterator[Demo]:
+    """Run the demo on a free port with a state of its own; stop it at the end.
+
+    Args:
+        options: further ones of the supervisor, such as --cluster real.
+        seconds: within which it must be ready.
+    """
     state = Path(tempfile.mkdtemp(prefix="slicewise-browser-", dir="/var/tmp"))
     state.chmod(0o755)  # Postgres, started by root, runs as another user
     log = state / "supervisor.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "portal.supervisor", "--port", "0"],
+            [sys.executable, "-m", "portal.supervisor", "--port", "0", *options],
             cwd=ROOT,
             env={**os.environ, "SLICEWISE_STATE_DIR": str(state)},
             stdout=output,
@@ -68,7 +81,7 @@ def demo() -> Iterator[Demo]:
             start_new_session=True,
         )
     try:
-        address = _address(process, log)
+        address = _address(process, log, seconds)
         yield Demo(address, {each.username: each.password for each in PEOPLE}, state)
     finally:
         process.send_signal(signal.SIGTERM)
@@ -76,9 +89,9 @@ def demo() -> Iterator[Demo]:
         shutil.rmtree(state, ignore_errors=True)
 
 
-def _address(process: subprocess.Popen[bytes], log: Path) -> str:
+def _address(process: subprocess.Popen[bytes], log: Path, seconds: float) -> str:
     """Return the address that the supervisor prints when all is ready."""
-    deadline = time.monotonic() + READY_SECONDS
+    deadline = time.monotonic() + seconds
     while time.monotonic() < deadline and process.poll() is None:
         for line in log.read_text().splitlines():
             if line.startswith("Slicewise is ready at "):

@@ -4,7 +4,7 @@
 
 It writes DIR/portal.kubeconfig, of the portal's service account, once everything
 is in the cluster. There is no kubelet: pods are bound and stay Pending, claims go as
-far as allocated and reserved. What the cluster does not serve (ComputeDomain, whose
+far as allocated and reserved; pods that are deleted go at once. What the cluster does not serve (ComputeDomain, whose
 CRD belongs to NVIDIA's driver) is left out and named.
 """
 
@@ -24,6 +24,7 @@ from ruamel.yaml import YAML
 from tests.cluster import build
 from tests.cluster.client import PATHS, Refused
 from tests.cluster.controlplane import ControlPlane, NotReady
+from tests.cluster.kubelet import ending_pods
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = [ROOT / "deploy/rbac.yaml", *sorted(ROOT.glob("simcluster/fleets/*.yaml"))]
@@ -44,7 +45,7 @@ def main() -> int:
         signal.signal(number, lambda *_: stop.set())
     plane = ControlPlane(options.version, users={ACCOUNT: GROUPS}, state=options.state)
     try:
-        with plane as cluster:
+        with plane as cluster, ending_pods(cluster.client()):
             fill(cluster)
             path = options.state / "portal.kubeconfig"
             shutil.copyfile(cluster.kubeconfig(ACCOUNT), path)
