@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from functools import lru_cache
 
 GIB = 1024**3
 
@@ -35,6 +36,7 @@ class BadQuantity(ValueError):
     """A text that is no Kubernetes quantity."""
 
 
+@lru_cache(maxsize=4096)
 def parse_quantity(text: str | int) -> Fraction:
     """Return the exact value of a quantity such as `81559Mi`, `500m` or `3.35T`.
 

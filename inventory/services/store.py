@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 BATCH = 500
+POOLS_AT_ONCE = 200
 _DEVICE_COLUMNS = (
     "cluster_id, driver, pool, name, slice_name, node_name, attributes, capacity,"
     " consumes_counters, taints, allow_multiple_allocations, memory_bytes"
@@ -139,11 +140,14 @@ def _write(
     return cluster.revision
 
 
-_Stored = dict[tuple[str, str, str], tuple[str, str, bool, str, Any]]
+_Stored = dict[tuple[str, str, str], tuple[str, str, bool, str, bool]]
 
 
 def _stored(cluster: Cluster, changes: dict[tuple[str, str, str], Change]) -> _Stored:
-    """Return key → (uid, resourceVersion, gone, pool, body if it has no version)."""
+    """Return key → (uid, resourceVersion, gone, pool, same).
+
+    Objects without a version are compared whole, one after the other.
+    """
     by_kind: dict[str, set[str]] = defaultdict(set)
     for kind, _namespace, name in changes:
         by_kind[kind].add(name)
@@ -153,9 +157,16 @@ def _stored(cluster: Cluster, changes: dict[tuple[str, str, str], Change]) -> _S
     if not by_kind:
         return {}
     rows = KubeObject.objects.filter(where, cluster=cluster)
-    unversioned = dict(rows.filter(resource_version="").values_list("pk", "body"))
+    unversioned = rows.filter(resource_version="").values_list(
+        "pk", "kind", "namespace", "name", "body"
+    )
+    same = {
+        pk
+        for pk, kind, namespace, name, body in unversioned.iterator(chunk_size=BATCH)
+        if (change := changes.get((kind, namespace, name))) and change.body == body
+    }
     return {
-        (kind, namespace, name): (uid, version, bool(gone), pool, unversioned.get(pk))
+        (kind, namespace, name): (uid, version, bool(gone), pool, pk in same)
         for pk, kind, namespace, name, uid, version, gone, pool in rows.values_list(
             "pk",
             "kind",
@@ -169,15 +180,15 @@ def _stored(cluster: Cluster, changes: dict[tuple[str, str, str], Change]) -> _S
     }
 
 
-def _is_new(change: Change, stored: tuple[str, str, bool, str, Any] | None) -> bool:
+def _is_new(change: Change, stored: tuple[str, str, bool, str, bool] | None) -> bool:
     if stored is None:
         return change.body is not None
-    uid, version, gone, _pool, body = stored
+    uid, version, gone, _pool, same = stored
     if change.body is None:
         return not gone
     metadata = change.body.get("metadata") or {}
     if gone or not version:
-        return gone or body != change.body
+        return gone or not same
     return (uid, version) != (metadata.get("uid"), metadata.get("resourceVersion"))
 
 
@@ -228,9 +239,16 @@ def _row(cluster: Cluster, change: Change, pool: str, now: datetime) -> KubeObje
 
 
 def _derive_pools(cluster: Cluster, keys: set[str]) -> None:
-    """Derive Pool and Device rows again for pools given as `driver/pool`."""
-    if not keys:
-        return
+    """Derive Pool and Device rows again for pools given as `driver/pool`.
+
+    A part at a time: the slices of a large cluster need not be in memory at once.
+    """
+    ordered = sorted(keys)
+    for start in range(0, len(ordered), POOLS_AT_ONCE):
+        _derive_some(cluster, set(ordered[start : start + POOLS_AT_ONCE]))
+
+
+def _derive_some(cluster: Cluster, keys: set[str]) -> None:
     slices: dict[str, list[dict[str, Any]]] = {key: [] for key in keys}
     for key, body in KubeObject.objects.filter(
         cluster=cluster, pool__in=keys, deleted_at=None
