@@ -162,6 +162,9 @@ class ComposeForm:
     name: Field
     requests: tuple[Request, ...]
     constraints: tuple[Constraint, ...]
+    justification: Field
+    hours: Field
+    is_justified: bool  # whether reason and length are asked
     problems: tuple[tuple[str, str], ...]  # (id of the input, sentence)
     focus: str = ""
     kinds: tuple[str, ...] = field(default=tuple(kind.value for kind in Kind))
@@ -207,6 +210,12 @@ class FormBuilder:
             namespace=self._field("namespace", draft.namespace),
             name=self._field("name", draft.name),
             requests=requests,
+            justification=self._field("justification", draft.justification),
+            hours=self._field("hours", draft.lasting),
+            is_justified=draft.is_privileged
+            or draft.hours is not None
+            or "justification" in self.sentences
+            or "hours" in self.sentences,
             constraints=tuple(
                 self._constraint(i, row) for i, row in enumerate(draft.constraints)
             ),

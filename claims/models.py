@@ -61,6 +61,11 @@ class ClaimRequest(models.Model):
     object_uid = models.CharField(max_length=64, default="", blank=True)
     # One sentence: why it is where it is.
     message = models.TextField(default="", blank=True)
+    # Why it is needed, and when it ends at the latest; None for never.
+    justification = models.TextField(default="", blank=True)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    # Who ordered its end: then all that uses it ends. "" where its requester released it.
+    ended_by = models.CharField(max_length=150, default="", blank=True)
     # Pods that the person agreed to end with it: [{"name", "uid"}].
     ending_pods = models.JSONField(default=list, blank=True)
     # A worker's claim on the row, and when the sweep may take it again.
@@ -82,7 +87,12 @@ class ClaimRequest(models.Model):
             ),
         ]
         indexes = [
-            models.Index(fields=["state", "retry_at"], name="claims_request_due")
+            models.Index(fields=["state", "retry_at"], name="claims_request_due"),
+            models.Index(
+                fields=["expires_at"],
+                name="claims_request_expires",
+                condition=models.Q(expires_at__isnull=False),
+            ),
         ]
 
     def __str__(self) -> str:

@@ -67,13 +67,37 @@ class ConstraintDraft:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """The whole form as typed."""
+    """The whole form as typed.
+
+    Attributes:
+        justification: why it is needed, for those who approve; no part of the claim.
+        hours: how long it is needed, as typed; None where it was not asked.
+    """
 
     kind: str = Kind.TEMPLATE.value
     namespace: str = ""
     name: str = ""
     requests: tuple[RequestDraft, ...] = field(default=(RequestDraft(name="gpus"),))
     constraints: tuple[ConstraintDraft, ...] = ()
+    justification: str = ""
+    hours: str | None = None
+
+    @property
+    def lasting(self) -> str:
+        """The hours that it is to last, as typed; "" for without end."""
+        if self.hours is None:
+            return "24" if self.is_privileged else ""
+        return self.hours
+
+    @property
+    def is_privileged(self) -> bool:
+        """Whether an exact request asks for administrative access."""
+        return any(
+            alternative.admin_access
+            for request in self.requests
+            if request.mode == EXACTLY
+            for alternative in request.alternatives
+        )
 
 
 def request_field(i: int, part: str) -> str:
@@ -143,6 +167,8 @@ def from_fields(lists: Mapping[str, Sequence[str]]) -> Draft:
             )
             for i in fields.positions("constraints", "-kind")
         ),
+        justification=fields.text("justification").strip(),
+        hours=fields.text("hours").strip() if "hours" in lists else None,
     )
 
 

@@ -26,6 +26,8 @@ KINDS = (CLAIM, TEMPLATE)
 MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
 MANAGED_BY = "slicewise"
 REQUEST_LABEL = "slicewise.io/request-id"
+# On a namespace, with exactly the value "true".
+ADMIN_LABEL = "resource.kubernetes.io/admin-access"
 
 # Kubernetes' documented order of the keys that occur; others follow by name.
 _ORDER = {

@@ -15,7 +15,14 @@ from claims.domain.draft import alternative_field, constraint_field, request_fie
 if TYPE_CHECKING:
     from claims.domain.draft import Draft
 
-_TOP = {"metadata.name": "name", "metadata.namespace": "namespace", "kind": "kind"}
+_TOP = {
+    "metadata.name": "name",
+    "metadata.namespace": "namespace",
+    "kind": "kind",
+    # Beside the claim: why it is privileged, and how long.
+    "justification": "justification",
+    "hours": "hours",
+}
 _REQUEST = re.compile(
     r"requests\[(?P<i>\d+)\](?:\.firstAvailable\[(?P<j>\d+)\]|\.exactly)?(?:\.(?P<rest>.*))?"
 )

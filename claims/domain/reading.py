@@ -67,6 +67,8 @@ _SUBDOMAIN = re.compile(
     r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
 )
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,31}")
+MAX_JUSTIFICATION = 2000
+MAX_HOURS = 24 * 90
 _OPERATORS = ("Exists", "Equal")
 _EFFECTS = ("", "NoSchedule", "NoExecute", "None")
 
@@ -101,6 +103,13 @@ def read(
     return _Reader(frozenset(namespaces), frozenset(classes)).read(draft)
 
 
+def hours_of(text: str) -> int | None:
+    """Return a number of hours as typed, 1 to 90 days, or None where it is none."""
+    if not (text.isascii() and text.isdecimal() and len(text) < 6):
+        return None
+    return int(text) if 1 <= int(text) <= MAX_HOURS else None
+
+
 class _Reader:
     """Collects findings while it builds; every field is looked at, once."""
 
@@ -126,6 +135,7 @@ class _Reader:
         self._unique(
             [row.name for row in draft.requests], lambda i: request_field(i, "name")
         )
+        self._lasting(draft)
         constraints = tuple(
             self._constraint(i, row, draft) for i, row in enumerate(draft.constraints)
         )
@@ -133,6 +143,16 @@ class _Reader:
             return Reading(None, tuple(self.findings))
         claim = Claim(Kind(kind), draft.namespace, draft.name, requests, constraints)
         return Reading(claim, ())
+
+    def _lasting(self, draft: Draft) -> None:
+        """Find what administrative access lacks: a reason, and an end."""
+        if draft.is_privileged and not draft.justification:
+            self._find("justification", "admin.justification")
+        if len(draft.justification) > MAX_JUSTIFICATION:
+            self._find("justification", "admin.long", limit=MAX_JUSTIFICATION)
+        text = draft.lasting
+        if hours_of(text) is None and (text or draft.is_privileged):
+            self._find("hours", "admin.hours", value=text[:20], limit=MAX_HOURS)
 
     def _find(self, where: str, code: str, **values: str | int) -> None:
         self.findings.append(Finding(where, code, values))
@@ -194,10 +214,11 @@ class _Reader:
             self._find(request_field(i, "mode"), "alternatives.exactly")
         if not row.alternatives:
             return DeviceRequest(row.name)
-        if row.alternatives[0].admin_access:
-            self._find(alternative_field(i, 0, "admin"), "admin.refused")
         asked = self._common(i, 0, row.alternatives[0])
-        return DeviceRequest(row.name, exactly=ExactDeviceRequest(**asked))
+        exactly = ExactDeviceRequest(
+            **asked, admin_access=row.alternatives[0].admin_access
+        )
+        return DeviceRequest(row.name, exactly=exactly)
 
     def _sub_request(self, i: int, j: int, row: AlternativeDraft) -> DeviceSubRequest:
         self._name(alternative_field(i, j, "name"), row.name, _LABEL, 63)

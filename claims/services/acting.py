@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from claims.models import ClaimRequest
     from portal.accounts.models import User
 
+# A user of Kubernetes that deploy/rbac.yaml binds to the role of the same name.
+CLEANER = "slicewise:cleaner"
+
 
 def identity_of(user: User, groups: list[str], public_id: str) -> Identity:
     """Return the person's identity, with the request's id for admission to read.
@@ -28,6 +31,16 @@ def as_requester(claim_request: ClaimRequest) -> Kube:
         claim_request.acting_groups,
         str(claim_request.public_id),
     )
+    return kube_for(claim_request.plan.cluster, identity)
+
+
+def as_cleaner(claim_request: ClaimRequest) -> Kube:
+    """Return the API server as the portal's cleaner, who may only look and delete.
+
+    What ends by order ends whoever has left, and whatever rights they have lost:
+    see docs/adr/0004.
+    """
+    identity = Identity(CLEANER, (), {REQUEST_LABEL: str(claim_request.public_id)})
     return kube_for(claim_request.plan.cluster, identity)
 
 

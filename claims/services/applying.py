@@ -13,9 +13,17 @@ from typing import TYPE_CHECKING, Any
 from django.utils.translation import gettext as _
 
 from claims.domain.lifecycle import State
-from claims.domain.manifest import changed_fields, digest_of, ordered, request_id_of
+from claims.domain.manifest import (
+    ADMIN_LABEL,
+    asks_admin_access,
+    changed_fields,
+    digest_of,
+    ordered,
+    request_id_of,
+)
 from claims.services import faults
 from claims.services.acting import as_itself, as_requester
+from claims.services.gate import the_gate
 from claims.services.moving import WORKER, move
 from inventory.domain.kinds import BY_NAME
 from inventory.gateways.errors import AlreadyExists, ConflictingVersion, NotFound
@@ -45,6 +53,8 @@ class NotYet(PortalError):
 def apply(claim_request: ClaimRequest, *, now: datetime) -> None:
     """Make the object of a leased request, or find it made, and record it Active.
 
+    What is to be made is judged again: the person, the approval and the classes.
+
     Raises:
         PortalError: It was not made; `permanent` says whether it ever will be.
     """
@@ -52,6 +62,8 @@ def apply(claim_request: ClaimRequest, *, now: datetime) -> None:
     found = _find(reader, claim_request.plan)
     if found is None:
         _check_person(claim_request)
+        the_gate().check_apply(claim_request, now=now)
+        _check_label(reader, claim_request.plan)
         _check_classes(reader, claim_request.plan)
         found = _create(claim_request, reader)
     _check_found(claim_request, found)
@@ -105,6 +117,22 @@ def _check_person(claim_request: ClaimRequest) -> None:
             _("%(user)s no longer belongs to %(tenant)s, so this was not applied.")
             % {"user": requester.username, "tenant": claim_request.tenant.name},
             code="apply.person_changed",
+        )
+
+
+def _check_label(reader: Kube, plan: ClaimPlan) -> None:
+    """Refuse adminAccess in a namespace that is not labelled for it, now."""
+    if not asks_admin_access(plan.manifest):
+        return
+    metadata = reader.get(BY_NAME["Namespace"], plan.namespace)["metadata"]
+    if (metadata.get("labels") or {}).get(ADMIN_LABEL) != "true":
+        raise ApplyFailed(
+            _(
+                "The namespace %(namespace)s no longer carries the label %(label)s, so"
+                " this was not applied: have it set, then submit anew."
+            )
+            % {"namespace": plan.namespace, "label": f'{ADMIN_LABEL}: "true"'},
+            code="admin.namespace_label",
         )
 
 

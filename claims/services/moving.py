@@ -119,6 +119,16 @@ def postpone(
     return bool(kept)
 
 
+@transaction.atomic
+def order_end(claim_request: ClaimRequest, *, by: str) -> bool:
+    """Make a release that has begun one that ends everything; return whether it did."""
+    rows = ClaimRequest.objects.filter(
+        pk=claim_request.pk, state=State.RELEASING, ended_by=""
+    )
+    with acting(actor=by, request_id=claim_request.request_id):
+        return bool(rows.update(ended_by=by, retry_at=None))
+
+
 def back_off(age: timedelta) -> timedelta:
     """Return how long to wait: a third of the time so far, 1 to 15 s, ± 20 %."""
     seconds = min(max(age.total_seconds() / 3, 1), LONGEST_BACK_OFF_SECONDS)

@@ -18,7 +18,7 @@ from claims.domain.follow import claims_of, users_of
 from claims.domain.lifecycle import State
 from claims.domain.manifest import CLAIM, request_id_of
 from claims.queries.requests import applied_object
-from claims.services.acting import as_itself, as_requester
+from claims.services.acting import as_cleaner, as_itself, as_requester
 from claims.services.moving import WORKER, add_ending_pods, move
 from inventory.domain.kinds import BY_NAME
 from inventory.gateways.errors import ConflictingVersion, NotFound
@@ -105,6 +105,10 @@ def end(claim_request: ClaimRequest, *, now: datetime) -> None:
         StillThere: Something has yet to end.
         PortalError: The API server does not let this person, or does not answer.
     """
+    if claim_request.ended_by:
+        _end_everything(claim_request)
+        move(claim_request, State.RELEASED, actor=WORKER, now=now)
+        return
     reader, person = as_itself(claim_request), as_requester(claim_request)
     _delete_object(claim_request, person)
     agreed = {pod["uid"] for pod in claim_request.ending_pods}
@@ -115,6 +119,32 @@ def end(claim_request: ClaimRequest, *, now: datetime) -> None:
     if left.object or left.claims:
         raise StillThere(_what_is_left(left, agreed))
     move(claim_request, State.RELEASED, actor=WORKER, now=now)
+
+
+def _end_everything(claim_request: ClaimRequest) -> None:
+    """Delete the object, then every pod and claim of it, as the portal's cleaner.
+
+    The object first, so that nothing new is made from it. A pod holds its devices
+    until it is gone, hence gone is what counts.
+    """
+    reader, cleaner = as_itself(claim_request), as_cleaner(claim_request)
+    # A claim is asked for before it goes: afterwards its pods cannot be told apart.
+    seen = _seen(claim_request, reader)
+    _delete_object(claim_request, cleaner)
+    for kind, bodies in (("Pod", seen.pods), ("ResourceClaim", seen.claims)):
+        for body in bodies:
+            if not _is_ending(body):
+                _delete(cleaner, kind, body["metadata"])
+    left = _seen(claim_request, reader)
+    if left.object or left.claims or left.pods:
+        names = [body["metadata"]["name"] for body in [*left.pods, *left.claims]]
+        raise StillThere(
+            _("Its end was ordered by %(who)s; waits until these are gone: %(names)s.")
+            % {
+                "who": claim_request.ended_by,
+                "names": ", ".join(names or [claim_request.plan.name]),
+            }
+        )
 
 
 def _delete_object(claim_request: ClaimRequest, person: Kube) -> None:

@@ -39,9 +39,12 @@ SENTENCES: dict[str, _StrPromise] = {
     "alternatives.exactly": _(
         "“Exactly” takes one alternative: remove the others, or choose “first available”."
     ),
-    "admin.refused": _(
-        "Administrative access needs an approval, which cannot be asked for here yet;"
-        " untick it."
+    "admin.justification": _(
+        "Administrative access needs a reason: say in a sentence or two what it is for."
+    ),
+    "admin.long": _("The reason is too long: keep at most %(limit)s characters."),
+    "admin.hours": _(
+        "“%(value)s” is no length of time: give whole hours, from 1 to %(limit)s."
     ),
     "admin.alternative": _(
         "Kubernetes takes no administrative access in a list of alternatives; untick it."

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from django.db import IntegrityError, transaction
@@ -24,7 +25,8 @@ from claims.domain.manifest import (
 )
 from claims.models import ClaimPlan, ClaimRequest
 from claims.services.acting import identity_of
-from claims.services.moving import announce
+from claims.services.gate import Outcome, Ruling, Wish, the_gate
+from claims.services.moving import announce, move
 from inventory.gateways.errors import AlreadyExists
 from inventory.models import Cluster, KubeObject
 from inventory.services.connections import kube_for
@@ -35,11 +37,13 @@ from portal.core.wake import wake
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from datetime import datetime
 
     from portal.accounts.models import Tenant, User
 
 Json = dict[str, Any]
+
+# Where policy names no limit: as long as a quarter.
+LONGEST_HOURS = 24 * 90
 
 
 class SubmitRefused(PortalError):
@@ -79,8 +83,12 @@ def submit(  # noqa: PLR0913  each is one fact of the form
     submission_key: uuid.UUID,
     request_id: str,
     now: datetime,
+    justification: str = "",
+    ends_at: datetime | None = None,
 ) -> ClaimRequest:
-    """Check and store a claim or template; return its request, in state Submitted.
+    """Check and store a claim or template; return its request.
+
+    It is Submitted, or PendingApproval where somebody has to approve it first.
 
     Args:
         user: who asks; the dry run is made as this person.
@@ -91,6 +99,8 @@ def submit(  # noqa: PLR0913  each is one fact of the form
         submission_key: the form's own; the same one gives the same request.
         request_id: of the HTTP request, for the audit trail.
         now: the moment of asking.
+        justification: why it is needed; wanted where approval is.
+        ends_at: when it ends by itself; None for never.
 
     Raises:
         SubmitRefused: The portal says no; `paths` name the fields.
@@ -102,7 +112,17 @@ def submit(  # noqa: PLR0913  each is one fact of the form
     if earlier:
         return earlier
     tenant = _tenant_of(user, cluster, manifest)
-    _refuse_errors(manifest, preview or {})
+    _refuse_errors(preview or {})
+    wish = Wish(
+        user=user,
+        tenant=tenant,
+        cluster=cluster,
+        manifest=manifest,
+        now=now,
+        ends_at=ends_at,
+    )
+    ruling = the_gate().judge(wish)
+    _refuse_by(ruling, wish, justification)
     checked = _dry_run(user, cluster, manifest, tenant)
     plan = _plan(cluster, checked, preview or {}, now)
     claim_request = ClaimRequest(
@@ -112,10 +132,12 @@ def submit(  # noqa: PLR0913  each is one fact of the form
         tenant=tenant,
         submission_key=submission_key,
         request_id=request_id,
+        justification=justification,
+        expires_at=ends_at,
         submitted_at=now,
         changed_at=now,
     )
-    return _store(plan, claim_request)
+    return _store(plan, claim_request, ruling)
 
 
 def _tenant_of(user: User, cluster: Cluster, manifest: Mapping[str, Any]) -> Tenant:
@@ -142,15 +164,31 @@ def _tenant_of(user: User, cluster: Cluster, manifest: Mapping[str, Any]) -> Ten
     return tenant
 
 
-def _refuse_errors(manifest: Mapping[str, Any], preview: Mapping[str, Any]) -> None:
-    if asks_admin_access(manifest):
+def _refuse_by(ruling: Ruling, wish: Wish, justification: str) -> None:
+    """Refuse what policy denies, and what needs a reason or an end and has none."""
+    if ruling.outcome == Outcome.DENY:
+        raise SubmitRefused(" ".join(ruling.sentences), code="policy.denied")
+    needs_reason = ruling.outcome == Outcome.APPROVE
+    if needs_reason and not justification.strip():
         raise SubmitRefused(
-            _(
-                "adminAccess needs an approval, which cannot be asked for here yet:"
-                " leave it out."
-            ),
-            code="submit.admin_access",
+            _("This needs an approval: give the reason, for those who decide."),
+            code="policy.justification",
+            paths=("justification",),
         )
+    needs_end = ruling.max_hours is not None or asks_admin_access(wish.manifest)
+    if not needs_end and wish.ends_at is None:
+        return
+    latest = timedelta(hours=ruling.max_hours or LONGEST_HOURS)
+    if wish.ends_at is None or not wish.now < wish.ends_at <= wish.now + latest:
+        raise SubmitRefused(
+            _("It has to end: within %(hours)s hours from now at the latest.")
+            % {"hours": ruling.max_hours or LONGEST_HOURS},
+            code="policy.too_long",
+            paths=("hours",),
+        )
+
+
+def _refuse_errors(preview: Mapping[str, Any]) -> None:
     for diagnostic in preview.get("diagnostics") or []:
         if diagnostic.get("level") == "error":
             raise SubmitRefused(
@@ -254,7 +292,9 @@ def _defaulted(checked: _Checked) -> Json:
     return {**checked.sent, "spec": checked.defaulted["spec"]}
 
 
-def _store(plan: ClaimPlan, claim_request: ClaimRequest) -> ClaimRequest:
+def _store(
+    plan: ClaimPlan, claim_request: ClaimRequest, ruling: Ruling
+) -> ClaimRequest:
     """Write both rows, or return the request that the same form made meanwhile."""
     try:
         with (
@@ -268,10 +308,25 @@ def _store(plan: ClaimPlan, claim_request: ClaimRequest) -> ClaimRequest:
             claim_request.plan = plan
             claim_request.save(force_insert=True)
             announce(claim_request, State.SUBMITTED)
-            wake("claims.apply", claim_request_id=claim_request.pk)
+            if ruling.outcome == Outcome.APPROVE:
+                _hold(claim_request, ruling)
+            else:
+                wake("claims.apply", claim_request_id=claim_request.pk)
     except IntegrityError:
         return ClaimRequest.objects.get(
             requester=claim_request.requester,
             submission_key=claim_request.submission_key,
         )
     return claim_request
+
+
+def _hold(claim_request: ClaimRequest, ruling: Ruling) -> None:
+    """Have a request wait for those who decide; in the transaction that stores it."""
+    move(
+        claim_request,
+        State.PENDING_APPROVAL,
+        actor=claim_request.requester.username,
+        reason=str(ruling.detail.get("rule", "")),
+        now=claim_request.submitted_at,
+    )
+    the_gate().opened(claim_request, ruling)

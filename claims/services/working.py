@@ -15,6 +15,8 @@ from django.utils.translation import gettext as _
 from claims.domain.lifecycle import State
 from claims.queries.requests import due_keys
 from claims.services import applying, releasing
+from claims.services.ending import expire_due
+from claims.services.gate import the_gate
 from claims.services.moving import lease, postpone
 from inventory.gateways.errors import ClusterUnauthorized
 from portal.core.errors import PortalError
@@ -49,7 +51,9 @@ def work_on(pk: int, *, now: datetime) -> bool:
 
 
 def sweep(*, clock: Callable[[], datetime]) -> int:
-    """Work on every request that is due, longest waiting first; return how many."""
+    """End what is over, then work on what is due, longest waiting first; count that."""
+    expire_due(now=clock())
+    the_gate().tick(now=clock())
     keys = due_keys(clock(), SWEEP_LIMIT)
     return sum(work_on(pk, now=clock()) for pk in keys)
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from django.shortcuts import get_object_or_404, render
+from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from claims.domain.compose import to_manifest
 from claims.domain.draft import from_fields
+from claims.domain.reading import hours_of
 from claims.services.composing import read_for
 from claims.services.diagnosing import diagnose
+from claims.services.gate import Wish, the_gate
 from inventory.models import Cluster
 from portal.accounts.decorators import requires
 from portal.accounts.domain.roles import Permission
+from portal.accounts.queries import tenant_of
 from portal.core.errors import PortalError
 
 if TYPE_CHECKING:
@@ -21,6 +26,7 @@ if TYPE_CHECKING:
 
     from claims.domain.draft import Draft
     from claims.domain.reading import Reading
+    from claims.services.gate import Ruling
     from portal.accounts.models import User
     from portal.core.http import PortalRequest
 
@@ -42,8 +48,27 @@ def checks_of(
     """Return what the checks' template takes: findings, or why there are none."""
     if reading.claim is None:
         return {"is_unfinished": True}
+    manifest = to_manifest(reading.claim)
+    ruling = _ruling(user, cluster, manifest, draft)
     try:
-        found = diagnose(cluster, user, to_manifest(reading.claim), draft)
+        found = diagnose(cluster, user, manifest, draft)
     except PortalError as error:
-        return {"failure": error.message}
-    return {"findings": found.findings}
+        return {"failure": error.message, "ruling": ruling}
+    return {"findings": found.findings, "ruling": ruling}
+
+
+def _ruling(
+    user: User, cluster: Cluster, manifest: dict[str, Any], draft: Draft
+) -> Ruling:
+    """Return who would have to approve this, and why."""
+    now = timezone.now()
+    hours = hours_of(draft.lasting)
+    wish = Wish(
+        user=user,
+        tenant=tenant_of(cluster.name, draft.namespace),
+        cluster=cluster,
+        manifest=manifest,
+        now=now,
+        ends_at=now + timedelta(hours=hours) if hours else None,
+    )
+    return the_gate().judge(wish)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -22,7 +23,7 @@ from claims.domain.edits import edited, repaired
 from claims.domain.focus import focus_after
 from claims.domain.pasted import take
 from claims.domain.paths import field_of
-from claims.domain.reading import read
+from claims.domain.reading import hours_of, read
 from claims.domain.rewriting import with_change
 from claims.forms import FormBuilder, submission_key
 from claims.services import yaml_text
@@ -201,7 +202,8 @@ def _taken(request: PortalRequest, cluster: Cluster, draft: Draft) -> HttpRespon
             % {"fields": ", ".join(taken.left_out)}
         )
     said = Said(notes=tuple(notes), show_problems=True, focus="name")
-    return shown(request, cluster, taken.draft, said)
+    after = replace(taken.draft, justification=draft.justification, hours=draft.hours)
+    return shown(request, cluster, after, said)
 
 
 def _submitted(request: PortalRequest, cluster: Cluster, draft: Draft) -> HttpResponse:
@@ -213,15 +215,17 @@ def _submitted(request: PortalRequest, cluster: Cluster, draft: Draft) -> HttpRe
     if diagnosed and diagnosed.errors:
         said = _found(diagnosed)
         return shown(request, cluster, draft, said, status=422)
+    now = timezone.now()
     try:
         made = submit(
             user=request.user,
             cluster=cluster,
             manifest=manifest,
             preview=diagnosed.document() if diagnosed else None,
-            submission_key=_key(request, manifest),
+            submission_key=_key(request, manifest, draft),
             request_id=request.request_id,
-            now=timezone.now(),
+            now=now,
+            **_privilege(draft, now),
         )
     except PortalError as error:
         status = 422 if error.permanent else 503
@@ -254,14 +258,24 @@ def _found(diagnosed: Diagnosed) -> Said:
     )
 
 
-def _key(request: PortalRequest, manifest: dict[str, Any]) -> uuid.UUID:
+def _privilege(draft: Draft, now: datetime) -> dict[str, Any]:
+    """Return the reason for those who approve it, and when it is to end."""
+    hours = hours_of(draft.lasting)
+    ends_at = now + timedelta(hours=hours) if hours else None
+    return {"justification": draft.justification, "ends_at": ends_at}
+
+
+def _key(request: PortalRequest, manifest: dict[str, Any], draft: Draft) -> uuid.UUID:
     """Return the key of this form with this content.
 
     Sending it twice is one request; going back, changing it and sending it again
     is another.
     """
     form = uuid.UUID(submission_key(request.POST.get("submission_key", "")))
-    return uuid.uuid5(form, yaml_text.dump(manifest))
+    content = yaml_text.dump(manifest)
+    if draft.justification or draft.lasting:
+        content += f"\0{draft.justification}\0{draft.lasting}"
+    return uuid.uuid5(form, content)
 
 
 def _refused(error: PortalError, draft: Draft) -> Said:

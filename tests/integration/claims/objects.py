@@ -14,7 +14,11 @@ from inventory.gateways.kube import AS_ITSELF, Kube
 from inventory.gateways.transport import Call, call
 
 ROLES = Path(__file__).parents[3] / "deploy" / "rbac.yaml"
-GROUPS = {"ai-serving": "slicewise:orchid", "maple-lab": "slicewise:maple"}
+GROUPS = {
+    "ai-serving": "slicewise:orchid",
+    "gpu-monitoring": "slicewise:orchid",
+    "maple-lab": "slicewise:maple",
+}
 
 
 def prepare(connection):
@@ -61,8 +65,12 @@ def _post(connection, path, body):
 
 
 def _namespaces():
-    for name in (*GROUPS, "ai-training"):
+    for name in ("ai-serving", "ai-training", "maple-lab"):
         yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+    # Where administrative access may be asked for.
+    labels = {"resource.kubernetes.io/admin-access": "true"}
+    metadata = {"name": "gpu-monitoring", "labels": labels}
+    yield {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
 
 
 def _roles():
@@ -76,7 +84,8 @@ def _roles():
         if body["kind"] == "ClusterRole":
             yield body
         elif body["kind"] == "ClusterRoleBinding":
-            yield {**body, "subjects": [user]}
+            is_account = body["subjects"][0]["kind"] == "ServiceAccount"
+            yield {**body, "subjects": [user]} if is_account else body
 
 
 def _rbac_path(body):

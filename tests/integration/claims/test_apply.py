@@ -111,9 +111,10 @@ def test_submit_refuses_a_namespace_of_others(submitted, template, namespace):
     assert not ClaimRequest.objects.exists()
 
 
-def test_submit_refuses_admin_access(submitted, template):
-    with pytest.raises(SubmitRefused, match="approval"):
+def test_submit_refuses_admin_access_where_nobody_may_approve(submitted, template):
+    with pytest.raises(SubmitRefused, match="nobody may decide") as refused:
         submitted(template(adminAccess=True, allocationMode="All"))
+    assert refused.value.code == "policy.denied"
 
 
 def test_submit_stops_at_diagnostics_of_level_error(submitted, template):

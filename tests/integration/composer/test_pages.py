@@ -109,7 +109,7 @@ def test_administrative_access_is_refused_in_a_sentence(composer, text):
     composer.open()
     response = composer.press("submit", name="a", **{f"{FIRST}-admin": "true"})
     assert response.status_code == 422
-    assert "Administrative access needs an approval" in text(response)
+    assert "Administrative access needs a reason" in text(response)
 
 
 def test_pasted_yaml_fills_the_form(composer):

@@ -147,7 +147,7 @@ def test_positions_are_closed_up_in_number_order():
         ),
         (
             draft_of(alternative(admin_access=True)),
-            ("requests-0-alternatives-0-admin", "admin.refused"),
+            ("justification", "admin.justification"),
         ),
         (
             draft_of(alternative("a", admin_access=True), mode="firstAvailable"),

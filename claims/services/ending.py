@@ -1,0 +1,111 @@
+"""What ends by the clock or by order: cancelled, expired and revoked requests.
+
+Ended by order means that everything goes, whoever made it: the object, the
+claims made from it and every pod that uses them. It is deleted by the portal's
+cleaner (`acting.as_cleaner`), and only what has been seen gone is Released.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from claims.domain.lifecycle import State
+from claims.models import ClaimRequest
+from claims.services.moving import move, order_end
+from portal.core.errors import PortalError
+from portal.core.wake import wake
+
+if TYPE_CHECKING:
+    from portal.accounts.models import User
+
+CLOCK = "slicewise-clock"
+
+
+class NotEndable(PortalError):
+    """The request stands where it can no longer be cancelled or revoked."""
+
+    code = "request.not_endable"
+
+
+def cancel(
+    claim_request: ClaimRequest, *, user: User, request_id: str, now: datetime
+) -> None:
+    """Take a request back before anything is made of it.
+
+    Raises:
+        NotEndable: It is too late for that.
+    """
+    claim_request.request_id = request_id
+    if not move(claim_request, State.CANCELLED, actor=user.username, now=now):
+        raise NotEndable(
+            _("It cannot be cancelled: this request is %(state)s by now.")
+            % {"state": claim_request.state}
+        )
+
+
+@transaction.atomic
+def revoke(
+    claim_request: ClaimRequest,
+    *,
+    user: User,
+    reason: str,
+    request_id: str,
+    now: datetime,
+) -> None:
+    """End an active request at once, whatever still uses it.
+
+    Raises:
+        NotEndable: It is not active.
+    """
+    claim_request.request_id = request_id
+    message = _("Revoked by %(user)s: %(reason)s") % {
+        "user": user.username,
+        "reason": reason,
+    }
+    if not _end(claim_request, State.REVOKED, user.username, message, now):
+        raise NotEndable(
+            _("There is nothing to revoke: this request is %(state)s by now.")
+            % {"state": claim_request.state}
+        )
+
+
+def expire_due(*, now: datetime) -> int:
+    """End every request whose time is over; return how many."""
+    over = ClaimRequest.objects.filter(expires_at__lte=now)
+    ended = 0
+    for claim_request in over.filter(state=State.ACTIVE)[:100]:
+        ended += expire(claim_request, now=now)
+    for claim_request in over.filter(
+        state__in=[State.APPROVED, State.PENDING_APPROVAL]
+    )[:100]:
+        message = _("Its time was over before it was applied.")
+        ended += move(
+            claim_request, State.EXPIRED, actor=CLOCK, now=now, message=message
+        )
+    # A release that its requester began leaves unknown pods alone; time does not.
+    for claim_request in over.filter(state=State.RELEASING, ended_by="")[:100]:
+        ended += order_end(claim_request, by=CLOCK)
+    return ended
+
+
+@transaction.atomic
+def expire(claim_request: ClaimRequest, *, now: datetime) -> bool:
+    """End an active request because its time is over; return whether it was active."""
+    return _end(claim_request, State.EXPIRED, CLOCK, _("Its time is over."), now)
+
+
+def _end(
+    claim_request: ClaimRequest, state: State, by: str, message: str, now: datetime
+) -> bool:
+    if claim_request.state != State.ACTIVE:
+        return False
+    moved = move(
+        claim_request, state, actor=by, now=now, message=message, ended_by=by
+    ) and move(claim_request, State.RELEASING, actor=by, now=now, message=message)
+    if moved:
+        wake("claims.apply", claim_request_id=claim_request.pk)
+    return moved
