@@ -54,6 +54,11 @@ class Part:
     taints: tuple[Taint, ...]
 
     @property
+    def key(self) -> tuple[str, str, str]:
+        """Driver, pool and name."""
+        return self.driver, self.pool, self.name
+
+    @property
     def blocked(self) -> bool:
         """Whether a taint keeps a claim without tolerations out."""
         return any(taint.blocks for taint in self.taints)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from inventory.domain.fragmentation import Fragmentation, fragmentation_of
 from inventory.domain.holds import Hold, Reason
 from inventory.domain.totals import Totals, totals_of
 
@@ -68,6 +69,8 @@ class Fleet:
     use: dict[int, tuple[Used, Occupancy]] = field(default_factory=dict)
     # Holds of devices that are no part of a card, or that no slice publishes.
     others: dict[DeviceKey, tuple[Hold, ...]] = field(default_factory=dict)
+    # (namespace, claim, request) → bytes that each of its devices needs.
+    needs: dict[tuple[str, str, str], int | None] = field(default_factory=dict)
 
     @cached_property
     def occupancies(self) -> list[Occupancy]:
@@ -82,12 +85,46 @@ class Fleet:
         return totals_of(self.occupancies, complete=self.complete)
 
     @cached_property
-    def products(self) -> dict[str, Totals]:
-        """Product → what its cards sum up to, by name."""
+    def by_product(self) -> dict[str, list[Occupancy]]:
+        """Product → its cards, by name."""
         groups: dict[str, list[Occupancy]] = defaultdict(list)
         for occupancy in self.occupancies:
             groups[occupancy.card.product].append(occupancy)
-        return {name: totals_of(groups[name]) for name in sorted(groups)}
+        return {name: groups[name] for name in sorted(groups)}
+
+    @cached_property
+    def products(self) -> dict[str, Totals]:
+        """Product → what its cards sum up to, by name."""
+        return {name: totals_of(cards) for name, cards in self.by_product.items()}
+
+    @cached_property
+    def fragmentation(self) -> Fragmentation:
+        """How broken up all cards are."""
+        return fragmentation_of(self.occupancies, self.needs)
+
+    @cached_property
+    def fragmentation_by_product(self) -> dict[str, Fragmentation]:
+        """Product → how broken up its cards are, by name."""
+        return {
+            name: fragmentation_of(cards, self.needs)
+            for name, cards in self.by_product.items()
+        }
+
+    @cached_property
+    def fragmentation_by_pool(self) -> dict[PoolKey, Fragmentation]:
+        """Pool → how broken up its cards are, by its own devices alone."""
+        groups: dict[PoolKey, list[Occupancy]] = defaultdict(list)
+        for occupancy in self.occupancies:
+            for key in occupancy.card.pools:
+                groups[key].append(occupancy)
+        return {
+            key: fragmentation_of(
+                of,
+                self.needs,
+                within={p.key for o in of for p in o.card.parts if p.key[:2] == key},
+            )
+            for key, of in groups.items()
+        }
 
     @cached_property
     def kinds(self) -> frozenset[tuple[str, str]]:

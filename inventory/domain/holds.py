@@ -81,6 +81,11 @@ def shared_memory(holds: Sequence[Hold]) -> int:
     return sum(hold.memory or 0 for hold in holds)
 
 
+def is_whole_hold(part: Part, hold: Hold) -> bool:
+    """Return whether a hold of a part takes its whole card."""
+    return part.role != "partition" and not (part.shared and hold.consumed)
+
+
 def held_memory(part: Part, holds: Sequence[Hold]) -> int | None:
     """Return the bytes that holds of one device take, None where nobody says."""
     if not part.shared or any(not hold.consumed for hold in holds):

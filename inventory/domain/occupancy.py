@@ -18,6 +18,7 @@ from inventory.domain.holds import (
     Reason,
     cells_held,
     held_memory,
+    is_whole_hold,
     shared_memory,
 )
 
@@ -45,7 +46,7 @@ class Occupancy:
     unavailable: int | None
     metered: bool
     largest: int | None
-    cells_taken: int
+    taken_cells: frozenset[int]
     placements: tuple[Placement, ...]
     holds: tuple[Hold, ...]
     reasons: tuple[Reason, ...]
@@ -54,6 +55,11 @@ class Occupancy:
     def in_use(self) -> bool:
         """Whether any claim is charged for a part of it."""
         return any(not hold.admin for hold in self.holds)
+
+    @property
+    def cells_taken(self) -> int:
+        """How many memory slices are held."""
+        return len(self.taken_cells)
 
     @property
     def free_cells(self) -> int:
@@ -110,8 +116,8 @@ def occupancy_of(
         available=available,
         unavailable=_rest(card.total, allocated, available),
         metered=metered,
-        largest=_largest(placements),
-        cells_taken=len(_taken_cells(card, charge)),
+        largest=largest_piece(placements),
+        taken_cells=frozenset(_taken_cells(card, charge)),
         placements=placements,
         holds=tuple(holds),
         reasons=troubled + taints,
@@ -185,18 +191,11 @@ def _allocated(card: Card, charge: _Charge) -> tuple[int | None, bool]:
     if card.total is None:
         return None, False
     metered = all(_metered(part, holds) for part, holds in held)
-    if any(_takes_all(part, holds) for part, holds in held):
+    if any(is_whole_hold(part, hold) for part, holds in held for hold in holds):
         return card.total, metered
     known = [held_memory(part, holds) for part, holds in held]
     unknown = any(memory is None for memory in known)
     return min(sum(m or 0 for m in known), card.total), metered and not unknown
-
-
-def _takes_all(part: Part, holds: Sequence[Hold]) -> bool:
-    """Whether a whole, unshared face is held, or a shared one without a figure."""
-    if part.role == "partition":
-        return False
-    return not part.shared or any(not hold.consumed for hold in holds)
 
 
 def _metered(part: Part, holds: Sequence[Hold]) -> bool:
@@ -218,9 +217,17 @@ def _available(
     return card.total - allocated
 
 
-def _largest(placements: Sequence[Placement]) -> int | None:
-    """Return the bytes of the largest piece that can be had now; None: unknown."""
-    possible = [p for p in placements if p.state == "possible"]
+def largest_piece(
+    placements: Sequence[Placement], offered: Sequence[Placement] | None = None
+) -> int | None:
+    """Return the bytes of the largest piece that can be had now; None: unknown.
+
+    Args:
+        placements: all of a card.
+        offered: those of them that may be asked for; all by default.
+    """
+    wanted = placements if offered is None else offered
+    possible = [p for p in wanted if p.state == "possible"]
     held_partition = any(p.holds for p in placements if p.part.role == "partition")
     sizes = [
         p.part.memory - (shared_memory(p.holds) if p.part.shared else 0)

@@ -9,6 +9,7 @@ from inventory.domain.kinds import WATCHED
 from inventory.domain.visibility import Viewer
 from inventory.models import Cluster
 from portal.accounts.domain.roles import Permission
+from portal.accounts.models import TenantNamespace
 from portal.accounts.queries import namespaces_of
 
 if TYPE_CHECKING:
@@ -88,6 +89,18 @@ def _kinds(cluster: Cluster) -> tuple[KindState, ...]:
         KindState(name, str(entry.get("state", "")), str(entry.get("message", "")))
         for name in [*names, *sorted(set(told) - set(names))]
         if isinstance(entry := told.get(name, {}), dict)
+    )
+
+
+def owners_of(cluster: str) -> dict[str, str]:
+    """Return namespace → tenant of a cluster; one query.
+
+    Whoever shows it decides first, by a Viewer, whose names may be seen.
+    """
+    return dict(
+        TenantNamespace.objects.filter(cluster=cluster).values_list(
+            "namespace", "tenant__name"
+        )
     )
 
 

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from inventory.domain.fleet import Fleet, PoolFacts
 from inventory.domain.quantity import GIB
+from inventory.domain.usage import Usage, held_by
 from inventory.models import KubeObject
 from inventory.queries.cards import fleet_of
 from inventory.queries.rows import CardRow, Holder, card_row, holder_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from inventory.domain.fragmentation import Fragmentation
     from inventory.domain.occupancy import Occupancy
     from inventory.domain.totals import Totals
     from inventory.domain.visibility import Viewer
     from inventory.models import Cluster
 
 CARDS_PER_PAGE = 40
+NO_OWNERS: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +88,35 @@ class Unpublished:
 
 
 @dataclass(frozen=True, slots=True)
+class ProductRow:
+    """The cards of one product."""
+
+    name: str
+    totals: Totals
+    fragmentation: Fragmentation
+    # Of allocated, what is this person's own; such as "12.5%".
+    own_width: str
+
+
+@dataclass(frozen=True, slots=True)
+class TenantRow:
+    """What a tenant holds; `name` is "" for namespaces of none."""
+
+    name: str
+    usage: Usage
+    mine: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Overview:
     """A cluster's cards in sums, and what needs attention."""
 
     totals: Totals
-    products: list[tuple[str, Totals]]
+    own: Usage
+    own_width: str
+    fragmentation: Fragmentation
+    products: list[ProductRow]
+    tenants: list[TenantRow]
     troubled: list[PoolFacts]
     unpublished: list[Unpublished]
     pools: int
@@ -95,12 +124,25 @@ class Overview:
     revision: int
 
 
-def overview(cluster: Cluster, viewer: Viewer) -> Overview:
-    """Return the sums of a cluster; no query where it is unchanged."""
+def overview(
+    cluster: Cluster, viewer: Viewer, owners: Mapping[str, str] = NO_OWNERS
+) -> Overview:
+    """Return the sums of a cluster; no query where it is unchanged.
+
+    Args:
+        cluster: the cluster.
+        viewer: who looks at it.
+        owners: namespace → tenant, as far as this person may know them.
+    """
     fleet = fleet_of(cluster)
+    own = _own(fleet.occupancies, viewer)
     return Overview(
         totals=fleet.totals,
-        products=list(fleet.products.items()),
+        own=own,
+        own_width=_width(own, fleet.totals),
+        fragmentation=fleet.fragmentation,
+        products=list(_products(fleet, viewer)),
+        tenants=_tenants(fleet, viewer, owners),
         troubled=[
             p for _key, p in sorted(fleet.pools.items()) if p.verdict != "complete"
         ],
@@ -114,12 +156,44 @@ def overview(cluster: Cluster, viewer: Viewer) -> Overview:
     )
 
 
+def _own(occupancies: Sequence[Occupancy], viewer: Viewer) -> Usage:
+    usage = held_by(occupancies, lambda hold: viewer.owns(hold.namespace))
+    return usage.get(True, Usage(0, at_least=False, cards=0))
+
+
+def _width(usage: Usage, totals: Totals) -> str:
+    return f"{100 * usage.allocated / (totals.total or 1):.1f}%"
+
+
+def _products(fleet: Fleet, viewer: Viewer) -> Iterator[ProductRow]:
+    for name, cards in fleet.by_product.items():
+        totals = fleet.products[name]
+        width = _width(_own(cards, viewer), totals)
+        yield ProductRow(name, totals, fleet.fragmentation_by_product[name], width)
+
+
+def _tenants(
+    fleet: Fleet, viewer: Viewer, owners: Mapping[str, str]
+) -> list[TenantRow]:
+    """Return who holds how much, most first; only what this person may see."""
+    seen = held_by(
+        fleet.occupancies,
+        lambda hold: (
+            (owners.get(hold.namespace, ""), viewer.owns(hold.namespace))
+            if viewer.sees(hold.namespace)
+            else None
+        ),
+    )
+    rows = [TenantRow(*key[:1], usage, key[1]) for key, usage in seen.items() if key]
+    return sorted(rows, key=lambda row: (-row.usage.allocated, row.name))
+
+
 def gpu_page(
     cluster: Cluster, viewer: Viewer, wanted: GpuFilter, start: str
 ) -> GpuPage:
     """Return the page of cards that begins at the node `start`, or at the first.
 
-    Makes one query where the cluster is unchanged, seven where it changed.
+    Makes one query where the cluster is unchanged, eight where it changed.
     """
     fleet = fleet_of(cluster)
     groups = _matching(fleet, viewer, wanted)

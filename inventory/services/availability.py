@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from inventory.domain.fragmentation import fragmentation_of
 from inventory.gateways.engine_process import EngineUnavailable
 from inventory.gateways.engine_wire import EngineDeadline, EngineRefused
 from inventory.services.engines import engine_for
@@ -14,6 +15,7 @@ from inventory.services.engines import engine_for
 if TYPE_CHECKING:
     from inventory.domain.engine import Evaluated
     from inventory.domain.fleet import Fleet
+    from inventory.domain.fragmentation import Fragmentation
     from inventory.gateways.engine import Engine
     from inventory.models import Cluster
     from inventory.queries.classes import ClassRow
@@ -31,6 +33,7 @@ class ClassUse:
     failing: int = 0
     # One sentence: why there is no count, or what its selectors stumble over.
     problem: str = ""
+    fragmentation: Fragmentation | None = None
 
 
 def class_uses(cluster: Cluster, fleet: Fleet, rows: list[ClassRow]) -> list[ClassUse]:
@@ -58,11 +61,14 @@ def _use(engine: Engine, fleet: Fleet, row: ClassRow) -> ClassUse:
     problem = _problem(answer)
     if answer.devices is None:
         return ClassUse(row, problem=problem)
-    free = sum(fleet.is_free(_key(match)) for match in answer.matches)
-    return ClassUse(row, answer.devices.match, free, answer.devices.error, problem)
+    keys = [device_key(match) for match in answer.matches]
+    free = sum(map(fleet.is_free, keys))
+    pieces = fragmentation_of(fleet.occupancies, fleet.needs, within=frozenset(keys))
+    failing = answer.devices.error
+    return ClassUse(row, answer.devices.match, free, failing, problem, pieces)
 
 
-def _key(match: str) -> tuple[str, str, str]:
+def device_key(match: str) -> tuple[str, str, str]:
     """Return (driver, pool, device) of `driver/pool/device`; a pool may hold slashes."""
     driver, _slash, rest = match.partition("/")
     pool, _slash, device = rest.rpartition("/")

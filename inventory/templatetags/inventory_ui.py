@@ -12,6 +12,7 @@ from django.utils.translation import ngettext
 from portal.core.templatetags.portal_ui import gib
 
 if TYPE_CHECKING:
+    from inventory.domain.fragmentation import Fragmentation
     from inventory.domain.gpus import Taint
     from inventory.domain.holds import Reason
     from inventory.queries.rows import CardRow, Piece
@@ -186,3 +187,36 @@ def _marks(sizes: Counter[str]) -> list[str]:
     if sizes["down"]:
         words.append(_("the rest unavailable") if held else _("unavailable"))
     return words
+
+
+@register.filter
+def severity_kind(severity: int) -> str:
+    """Return the badge's kind for a severity."""
+    return ("good", "info", "warn", "bad")[severity]
+
+
+@register.filter
+def severity_name(severity: int) -> str:
+    """Return a severity in a word or two."""
+    names = (_("whole"), _("some large pieces"), _("only small pieces"), _("full"))
+    return names[severity]
+
+
+@register.filter
+def severity_words(pieces: Fragmentation) -> str:
+    """Return what a severity means for who wants to claim something now."""
+    if pieces.severity is None:
+        return _("How broken up the memory is, is not known: no card publishes any.")
+    words = (
+        _("At least half of the cards have 40 GiB free in one piece: large claims fit."),
+        _(
+            "Fewer than half of the cards have 40 GiB free in one piece, but there are"
+            " pieces of 16 GiB: medium claims fit."
+        ),
+        _(
+            "No piece of 16 GiB is left, only smaller ones: a large claim would wait"
+            " although memory is free."
+        ),
+        _("Nothing is free, partitions included: every new claim waits."),
+    )
+    return words[pieces.severity]

@@ -23,11 +23,16 @@ def pool_list(request: PortalRequest, cluster: str) -> HttpResponse:
     """Show the pools, those that need attention first."""
     found = cluster_named(cluster)
     text = text_in(request.GET, "q", 200)
+    shown = pool_page(found, text=text, number=page_number(request.GET))
+    pieces = fleet_of(found).fragmentation_by_pool
     context = {
         "cluster": found,
         "nav": "pools",
         "text": text,
-        "page": pool_page(found, text=text, number=page_number(request.GET)),
+        "page": shown,
+        "rows": [
+            (row, pieces.get((row.pool.driver, row.pool.name))) for row in shown.rows
+        ],
     }
     return answer(request, "pool_list.html", "pool-table", context)
 

@@ -11,6 +11,7 @@ from inventory.queries.clusters import (
     cluster_row,
     find_cluster,
     first_cluster_name,
+    owners_of,
     viewer_of,
 )
 from inventory.views.base import answer, cluster_named, page, without
@@ -40,7 +41,9 @@ def overview(request: PortalRequest, cluster: str) -> HttpResponse:
     context = {
         "cluster": found,
         "nav": "overview",
-        "page": fleet.overview(found, viewer_of(request.user, cluster)),
+        "page": fleet.overview(
+            found, viewer_of(request.user, cluster), owners_of(cluster)
+        ),
         "unseen": cluster_row(found).unseen,
     }
     return answer(request, "overview.html", "overview-live", context)

@@ -1,0 +1,1 @@
+"""How broken up cards are, and how that is told."""
