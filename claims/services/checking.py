@@ -42,6 +42,10 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 
+# What the engine refuses for is the claim, and nothing in the cluster.
+_OF_THE_CLAIM = frozenset({"body", "claims"})
+
+
 @dataclass(frozen=True, slots=True)
 class CheckedItem:
     """One item of a file: what was found, and what the scheduler would do."""
@@ -132,7 +136,14 @@ class Checker:
         if any(finding.code == "claim.invalid" for finding in broken):
             return CheckedItem(item, most_specific([*mine, *broken]), None)
         asked = asked_of(item)
-        found_preview = self._preview(item) if has_preview(item) else None
+        try:
+            found_preview = self._preview(item) if has_preview(item) else None
+        except EngineRefused as error:
+            if error.reason not in _OF_THE_CLAIM:
+                raise
+            values = {"error": error.message}
+            broken.append(Finding("claim.invalid", asked.base, values, "unreadable"))
+            return CheckedItem(item, most_specific([*mine, *broken]), None)
         facts_of = Facts(self._facts(asked), found_preview)
         findings = [*mine, *broken, *self._findings(asked, facts_of, earlier)]
         return CheckedItem(item, most_specific(findings), found_preview)
@@ -189,7 +200,12 @@ class Checker:
         if mine:
             found = self.engine.evaluate(mine, within=of_class, listing=True)
             candidates = found.matches
-        return AskFacts(frozenset(matching), frozenset(candidates), selectors)
+        known = self.world.devices
+        return AskFacts(
+            frozenset(device for device in matching if device in known),
+            frozenset(device for device in candidates if device in known),
+            selectors,
+        )
 
     def _class_facts(self, item: Json) -> AskFacts:
         pairs = [
@@ -200,7 +216,8 @@ class Checker:
         if any(selector.verdict.error for selector in selectors):
             return AskFacts(selectors=selectors)
         found = self.engine.evaluate([text for _path, text in pairs], listing=True)
-        return AskFacts(frozenset(found.matches), frozenset(found.matches), selectors)
+        matching = frozenset(d for d in found.matches if d in self.world.devices)
+        return AskFacts(matching, matching, selectors)
 
     def _selector_facts(
         self, pairs: list[tuple[str, str]], of_class: list[str]

@@ -198,13 +198,16 @@ async def _ask_sets(question: Question, ask: Ask) -> AskSets | None:
             for i in range(len(texts))
         ),
     )
+    devices = frozenset(question.ground.world.devices)
     parts = tuple(
-        Part(number, path, text, _keys(check.reads), frozenset(answer.matches))
+        Part(
+            number, path, text, _keys(check.reads), devices & frozenset(answer.matches)
+        )
         for (number, path, text), check, answer in zip(
             pieces, checked, answers[1:], strict=True
         )
     )
-    return AskSets(frozenset(answers[0].matches), parts)
+    return AskSets(devices & frozenset(answers[0].matches), parts)
 
 
 def _keys(reads: Iterable[Any]) -> tuple[str, ...]:

@@ -34,6 +34,7 @@ SENTENCES: dict[str, _StrPromise] = {
         "resource.k8s.io/v1 has no field “%(field)s” here; the API server refuses it."
     ),
     "claim.invalid.type": _("This must be of type %(expected)s."),
+    "claim.invalid.unreadable": _("The API server would refuse this claim: %(error)s"),
     "claim.invalid.quantity": _("“%(value)s” is no quantity; write for example 16Gi."),
     "cel.compile": _("The API server would refuse this expression: %(error)s"),
     "cel.compile.flat_key": _(

@@ -36,14 +36,19 @@ class BadQuantity(ValueError):
     """A text that is no Kubernetes quantity."""
 
 
-@lru_cache(maxsize=4096)
 def parse_quantity(text: str | int) -> Fraction:
     """Return the exact value of a quantity such as `81559Mi`, `500m` or `3.35T`.
 
     Raises:
         BadQuantity: The text is no quantity.
     """
-    found = _SHAPE.match(str(text))
+    return _parsed(str(text))
+
+
+@lru_cache(maxsize=4096)
+def _parsed(text: str) -> Fraction:
+    """Return a quantity; the devices of a cluster repeat a few of them."""
+    found = _SHAPE.match(text)
     if not found:
         raise BadQuantity(f"{text!r} is no quantity; write for example 16Gi")
     value = Fraction(

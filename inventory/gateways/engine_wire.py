@@ -39,10 +39,18 @@ class EngineDeadline(PortalError):
 
 
 class EngineRefused(PortalError):
-    """The engine cannot make sense of a request; the sentence says of what."""
+    """The engine cannot make sense of a request; the sentence says of what.
+
+    Attributes:
+        reason: the engine's own code, such as `body` or `object`.
+    """
 
     code = "engine.refused"
-    exit_status = 3
+
+    def __init__(self, message: str, *, reason: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.exit_status = 3 if reason in {"", "internal"} else 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +97,10 @@ def checked(reply: Reply) -> Json:
         )
     if reply.status == httpx.codes.GATEWAY_TIMEOUT:
         raise EngineDeadline(_deadline_text())
-    raise EngineRefused(_("The engine refuses this: %(said)s") % {"said": said})
+    raise EngineRefused(
+        _("The engine refuses this: %(said)s") % {"said": said},
+        reason=str(reply.body.get("code", "")),
+    )
 
 
 def _deadline_text() -> str:

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from inventory.domain import gates
 from inventory.domain.convert import to_v1
+from inventory.domain.shapes import fault_of
 from inventory.models import Cluster
 from inventory.services.store import replace_kinds
 from portal.core.errors import PortalError
@@ -128,7 +129,7 @@ def named(body: Json, *, namespace: str = "default") -> Json:
     """Return an object with a namespace where its kind has one, and with a uid.
 
     Raises:
-        BadInput: It has no name.
+        BadInput: It has no name, or a value of the wrong kind.
     """
     metadata = body.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None
@@ -136,6 +137,11 @@ def named(body: Json, *, namespace: str = "default") -> Json:
     if not isinstance(metadata, dict) or not isinstance(name, str) or not name:
         raise BadInput(
             _("An object of kind %(kind)s has no metadata.name.") % {"kind": kind}
+        )
+    if fault := fault_of(body):
+        raise BadInput(
+            _("%(kind)s %(name)s: %(path)s must be of type %(expected)s.")
+            % {"kind": kind, "name": name, "path": fault[0], "expected": fault[1]}
         )
     metadata = {key: value for key, value in metadata.items() if key != "managedFields"}
     if kind in CLUSTER_SCOPED:

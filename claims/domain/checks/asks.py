@@ -175,9 +175,8 @@ def shape_findings(manifest: Json) -> list[Finding]:
     Source: resource.k8s.io/v1 with strict field validation.
     """
     template = manifest.get("kind") == "ResourceClaimTemplate"
-    found: list[Finding] = []
-    node: Any = manifest
     steps = ("spec", "spec", "devices") if template else ("spec", "devices")
+    node: Any = manifest
     path = ""
     for step in steps:
         path = f"{path}.{step}" if path else step
@@ -186,15 +185,34 @@ def shape_findings(manifest: Json) -> list[Finding]:
             return []
         if not isinstance(node, dict):
             return [_wrong(path, "object")]
-    found += _unknown(node, _DEVICES, path)
-    requests = node.get("requests")
+    return list(_devices_shape(node, path))
+
+
+def _devices_shape(devices: Json, path: str) -> Iterator[Finding]:
+    yield from _unknown(devices, _DEVICES, path)
+    requests = devices.get("requests")
     if requests is not None and not isinstance(requests, list):
-        return [*found, _wrong(f"{path}.requests", "list")]
+        yield _wrong(f"{path}.requests", "list")
+        return
     for i, request in enumerate(requests or []):
-        found += _request_shape(request, f"{path}.requests[{i}]")
-    for i, item in enumerate(node.get("constraints") or []):
-        found += _constraint_shape(item, f"{path}.constraints[{i}]")
-    return found
+        yield from _request_shape(request, f"{path}.requests[{i}]")
+    for key in ("constraints", "config"):
+        yield from _list_of_objects(devices.get(key), f"{path}.{key}")
+    constraints = devices.get("constraints")
+    for i, item in enumerate(constraints if isinstance(constraints, list) else ()):
+        if isinstance(item, dict):
+            yield from _constraint_shape(item, f"{path}.constraints[{i}]")
+
+
+def _list_of_objects(value: Any, path: str) -> Iterator[Finding]:
+    if value is not None and not isinstance(value, list):
+        yield _wrong(path, "list")
+        return
+    for i, item in enumerate(value or []):
+        if not isinstance(item, dict):
+            yield _wrong(f"{path}[{i}]", "object")
+        elif not isinstance(item.get("requests") or [], list):
+            yield _wrong(f"{path}[{i}].requests", "list")
 
 
 def _request_shape(request: Any, path: str) -> Iterator[Finding]:
@@ -235,7 +253,10 @@ def _ask_shape(body: Any, path: str, known: set[str]) -> Iterator[Finding]:
     count = body.get("count")
     if count is not None and (not isinstance(count, int) or count < 0):
         yield Finding("claim.invalid", f"{path}.count", {}, "count")
-    for i, selector in enumerate(body.get("selectors") or []):
+    for key in ("selectors", "tolerations"):
+        yield from _list_of_objects(body.get(key), f"{path}.{key}")
+    selectors = body.get("selectors")
+    for i, selector in enumerate(selectors if isinstance(selectors, list) else ()):
         cel = selector.get("cel") if isinstance(selector, dict) else None
         if not isinstance(cel, dict) or not isinstance(cel.get("expression"), str):
             yield Finding("claim.invalid", f"{path}.selectors[{i}]", {}, "selector")
@@ -252,10 +273,7 @@ def _class_shape(name: Any, path: str) -> Iterator[Finding]:
         yield Finding("claim.invalid", path, {"name": name}, "object_name")
 
 
-def _constraint_shape(item: Any, path: str) -> Iterator[Finding]:
-    if not isinstance(item, dict):
-        yield _wrong(path, "object")
-        return
+def _constraint_shape(item: Json, path: str) -> Iterator[Finding]:
     yield from _unknown(item, _CONSTRAINT, path)
     if not item.get("matchAttribute") and not item.get("distinctAttribute"):
         yield Finding("claim.invalid", path, {}, "constraint")
