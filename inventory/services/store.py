@@ -133,7 +133,7 @@ def _write(
     pools = {stored[c.key][3] for c in news if c.key in stored} | {
         pool_key(c.body) for c in news if c.kind == "ResourceSlice" and c.body
     }
-    _derive_pools(cluster, pools - {""})
+    _derive_pools(cluster, pools - {""}, news)
     _derive_allocations(cluster, [c for c in news if c.kind == "ResourceClaim"])
     kinds = sorted({change.kind for change in news})
     notify(cluster=cluster.name, revision=cluster.revision, kinds=kinds)
@@ -192,75 +192,102 @@ def _is_new(change: Change, stored: tuple[str, str, bool, str, bool] | None) -> 
     return (uid, version) != (metadata.get("uid"), metadata.get("resourceVersion"))
 
 
+# One statement for one row and for hundreds, sent as one JSON document.
+_UPSERT = """
+INSERT INTO inventory_kubeobject
+  (cluster_id, kind, namespace, name, uid, resource_version, pool, body, revision,
+   seen_at, deleted_at)
+SELECT %(cluster)s, kind, namespace, name, uid, version, pool, body, %(revision)s,
+       %(now)s, CASE WHEN gone THEN %(now)s::timestamptz END
+FROM jsonb_to_recordset(%(rows)s::jsonb)
+  AS incoming(kind text, namespace text, name text, uid text, version text, pool text,
+              body jsonb, gone boolean)
+ON CONFLICT (cluster_id, kind, namespace, name) DO UPDATE SET
+  uid = EXCLUDED.uid, resource_version = EXCLUDED.resource_version,
+  pool = EXCLUDED.pool, body = EXCLUDED.body, revision = EXCLUDED.revision,
+  seen_at = EXCLUDED.seen_at, deleted_at = EXCLUDED.deleted_at
+"""
+
+
 def _write_objects(
     cluster: Cluster, news: list[Change], stored: _Stored, *, now: datetime
 ) -> None:
-    rows = [
-        _row(
-            cluster, change, stored[change.key][3] if change.key in stored else "", now
-        )
-        for change in news
-    ]
-    KubeObject.objects.bulk_create(
-        rows,
-        batch_size=BATCH,
-        update_conflicts=True,
-        unique_fields=["cluster", "kind", "namespace", "name"],
-        update_fields=[
-            "uid",
-            "resource_version",
-            "pool",
-            "body",
-            "revision",
-            "seen_at",
-            "deleted_at",
-        ],
-    )
+    for start in range(0, len(news), BATCH):
+        rows = [_row(change, stored) for change in news[start : start + BATCH]]
+        values: dict[str, Any] = {
+            "cluster": cluster.pk,
+            "revision": cluster.revision,
+            "now": now,
+            "rows": _json(rows),
+        }
+        with connection.cursor() as cursor:
+            cursor.execute(_UPSERT, values)
 
 
-def _row(cluster: Cluster, change: Change, pool: str, now: datetime) -> KubeObject:
-    body = change.body
-    metadata = (body or {}).get("metadata") or {}
-    if body is not None and change.kind == "ResourceSlice":
-        pool = pool_key(body)
-    return KubeObject(
-        cluster=cluster,
-        kind=change.kind,
-        namespace=change.namespace,
-        name=change.name,
-        uid=str(metadata.get("uid") or ""),
-        resource_version=str(metadata.get("resourceVersion") or ""),
-        pool=pool,
-        body=body or {},
-        revision=cluster.revision,
-        seen_at=now,
-        deleted_at=now if body is None else None,
-    )
+def _row(change: Change, stored: _Stored) -> dict[str, Any]:
+    metadata = (change.body or {}).get("metadata") or {}
+    return {
+        "kind": change.kind,
+        "namespace": change.namespace,
+        "name": change.name,
+        "uid": str(metadata.get("uid") or ""),
+        "version": str(metadata.get("resourceVersion") or ""),
+        "pool": _pool_of(change, stored),
+        "body": change.body or {},
+        "gone": change.body is None,
+    }
 
 
-def _derive_pools(cluster: Cluster, keys: set[str]) -> None:
+def _pool_of(change: Change, stored: _Stored) -> str:
+    """Return the pool that an object is of; a slice that went keeps its own."""
+    if change.body is not None and change.kind == "ResourceSlice":
+        return pool_key(change.body)
+    return stored[change.key][3] if change.key in stored else ""
+
+
+def _json(value: Any) -> str:
+    return orjson.dumps(value).decode()
+
+
+def _derive_pools(cluster: Cluster, keys: set[str], news: list[Change]) -> None:
     """Derive Pool and Device rows again for pools given as `driver/pool`.
 
-    A part at a time: the slices of a large cluster need not be in memory at once.
+    Slices that just came are at hand; only their pools' others are read. A part at
+    a time: the devices of a large cluster need not be in memory at once.
     """
+    at_hand: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for change in news:
+        if change.kind == "ResourceSlice" and change.body:
+            at_hand[pool_key(change.body)].append(change.body)
+    names = {change.name for change in news if change.kind == "ResourceSlice"}
     ordered = sorted(keys)
     for start in range(0, len(ordered), POOLS_AT_ONCE):
-        _derive_some(cluster, set(ordered[start : start + POOLS_AT_ONCE]))
+        part = ordered[start : start + POOLS_AT_ONCE]
+        slices = {key: at_hand.pop(key, []) for key in part}
+        _add_others(cluster, slices, names)
+        _derive_some(cluster, slices)
 
 
-def _derive_some(cluster: Cluster, keys: set[str]) -> None:
-    slices: dict[str, list[dict[str, Any]]] = {key: [] for key in keys}
-    for key, body in KubeObject.objects.filter(
-        cluster=cluster, pool__in=keys, deleted_at=None
-    ).values_list("pool", "body"):
+def _add_others(
+    cluster: Cluster, slices: dict[str, list[dict[str, Any]]], names: set[str]
+) -> None:
+    """Add the stored slices of these pools that are not among `names`."""
+    rows = KubeObject.objects.filter(
+        cluster=cluster, pool__in=list(slices), deleted_at=None
+    )
+    others = [pk for pk, name in rows.values_list("pk", "name") if name not in names]
+    for key, body in rows.filter(pk__in=others).values_list("pool", "body"):
         slices[key].append(body)
+
+
+def _derive_some(cluster: Cluster, slices: dict[str, list[dict[str, Any]]]) -> None:
     combined = gates.supported_minor(cluster.kubernetes_version) == gates.OLDEST_MINOR
     parsed = [
         parse_pool(bodies, combined_allowed=combined)
         for bodies in slices.values()
         if bodies
     ]
-    _delete_pools(cluster, keys)
+    _delete_pools(cluster, set(slices))
     Pool.objects.bulk_create(
         [_pool_row(cluster, pool) for pool, _devices in parsed], batch_size=BATCH
     )
@@ -303,9 +330,6 @@ def _copy_devices(cluster: Cluster, devices: Iterator[DeviceValue]) -> None:
 
 
 def _device_row(cluster: Cluster, device: DeviceValue) -> tuple[Any, ...]:
-    def text(value: Any) -> str:
-        return orjson.dumps(value).decode()
-
     return (
         cluster.pk,
         device.driver,
@@ -313,10 +337,10 @@ def _device_row(cluster: Cluster, device: DeviceValue) -> tuple[Any, ...]:
         device.name,
         device.slice_name,
         device.node_name,
-        text(device.attributes),
-        text(device.capacity),
-        text(device.consumes_counters),
-        text(device.taints),
+        _json(device.attributes),
+        _json(device.capacity),
+        _json(device.consumes_counters),
+        _json(device.taints),
         device.allow_multiple_allocations,
         device.memory_bytes,
     )
