@@ -9,6 +9,8 @@ from typing import Protocol
 from django.utils.translation import gettext as _
 
 STALE_AFTER = timedelta(seconds=90)
+# From then on what is free says little, and whoever asks is told.
+OLD_AFTER = timedelta(days=1)
 
 
 class Heard(Protocol):
@@ -43,6 +45,17 @@ def freshness_of(cluster: Heard, *, now: datetime) -> Freshness:
     if now - heard > STALE_AFTER:
         return Freshness("warn", _("no news; last read"), heard)
     return Freshness("good", _("live"), heard)
+
+
+def stale_sentence(cluster: Heard, *, now: datetime) -> str:
+    """Return a warning where the picture of a cluster is older than a day, else ""."""
+    heard = cluster.heard_at
+    if heard is None or now - heard <= OLD_AFTER:
+        return ""
+    return _(
+        "What is known of the cluster was read %(age)s: what is free, and which nodes"
+        " there are, may have changed. Load or sync it again."
+    ) % {"age": age(heard, now=now)}
 
 
 def age_patterns() -> list[tuple[int, str]]:

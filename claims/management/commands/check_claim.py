@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from claims.services.check_documents import (
@@ -19,6 +20,7 @@ from inventory.gateways.files import BadFile, parse_objects, read_bytes
 from inventory.gateways.lines import line_finders
 from inventory.queries.clusters_by_name import cluster_named
 from portal.core.commands import PortalCommand
+from portal.core.freshness import stale_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,6 +52,8 @@ class Command(PortalCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Exit 1 where there is a finding of level error."""
         cluster = cluster_named(options["cluster"])
+        if stale := stale_sentence(cluster, now=timezone.now()):
+            self.stderr.write(stale)
         data = read_bytes(options["file"], sys.stdin.buffer)
         found = parse_objects(data, options["file"])
         filed = file_of(found, namespace=options["namespace"])

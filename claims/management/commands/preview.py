@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from claims.services.filed import file_of, identity_of, item_previews, together
 from inventory.gateways.files import BadFile, read_objects
 from inventory.queries.clusters_by_name import cluster_named
 from portal.core.commands import PortalCommand
+from portal.core.freshness import stale_sentence
 
 if TYPE_CHECKING:
     from django.core.management.base import CommandParser
@@ -41,6 +43,8 @@ class Command(PortalCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Exit 0 even where nothing fits."""
         cluster = cluster_named(options["cluster"])
+        if stale := stale_sentence(cluster, now=timezone.now()):
+            self.stderr.write(stale)
         objects = read_objects(options["file"], sys.stdin.buffer)
         filed = file_of(objects, namespace=options["namespace"])
         if not filed.items:
