@@ -54,9 +54,13 @@ INSTALLED_APPS = [
     "template_partials",
     "pgtrigger",
     "pghistory",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
     "portal.core",
     "portal.audit",
     "portal.accounts",
+    "portal.api",
     "inventory",
     "claims",
     "portal.approvals",
@@ -214,6 +218,17 @@ CELERY_TASK_PUBLISH_RETRY = False
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE_FILENAME = str(embedded.run_dir() / "beat-schedule")
 CELERY_BEAT_SCHEDULE = {
+    "audit.seal": {
+        "task": "audit.seal",
+        "schedule": 5.0,
+        "options": {"expires": 5},
+    },
+    # Once a minute, so that one lost message loses no five-minute slot.
+    "inventory.record_history": {
+        "task": "inventory.record_history",
+        "schedule": 60.0,
+        "options": {"expires": 60},
+    },
     "claims.sweep": {
         "task": "claims.sweep",
         "schedule": 5.0,
@@ -222,6 +237,24 @@ CELERY_BEAT_SCHEDULE = {
 }
 
 PGHISTORY_APPEND_ONLY = True
+
+REST_FRAMEWORK = {"URL_FORMAT_OVERRIDE": None}
+SPECTACULAR_SETTINGS = {
+    "OAS_VERSION": "3.1.0",
+    "TITLE": "Slicewise",
+    "VERSION": "1",
+    "DESCRIPTION": "GPU inventory and self-service requests for Kubernetes DRA.",
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    "POSTPROCESSING_HOOKS": ["portal.api.schema.with_shared_headers"],
+}
+DRF_STANDARDIZED_ERRORS = {"NESTED_FIELD_SEPARATOR": "/"}
+# Requests a minute of one token, or of one person in a browser.
+SLICEWISE_API_RATES = {
+    "read": env.int("SLICEWISE_API_READS", default=1200),
+    "check": env.int("SLICEWISE_API_CHECKS", default=300),
+    "write": env.int("SLICEWISE_API_WRITES", default=120),
+}
 
 SLICEWISE_RUN_DIR = env("SLICEWISE_RUN_DIR", default=str(embedded.run_dir()))
 SLICEWISE_PREVIEW_BUDGET_SECONDS = env.float(

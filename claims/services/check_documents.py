@@ -24,8 +24,17 @@ def check_document(
     items: list[CheckedItem],
     others: list[ObjectFinding],
     lines: list[Callable[[str, int], int | None] | None],
+    *,
+    hide: frozenset[str] = frozenset(),
 ) -> Json:
-    """Return the JSON document; `lines` gives each item's lines in the file."""
+    """Return the JSON document.
+
+    Args:
+        items: what was checked.
+        others: findings on other objects.
+        lines: each item's lines in the file.
+        hide: namespaces whose claims are only "in use" to the reader.
+    """
     return {
         "cluster": [
             {
@@ -34,14 +43,14 @@ def check_document(
                 "name": found.name,
                 "code": found.finding.code,
                 "level": found.finding.level.value,
-                "message": sentence(found.finding),
+                "message": sentence(found.finding, hide=hide),
             }
             for found in others
         ],
         "items": [
             {
                 **identity_of(checked.item),
-                "diagnostics": [_diagnostic(f, line) for f in checked.findings],
+                "diagnostics": [_diagnostic(f, line, hide) for f in checked.findings],
                 "preview": checked.preview.document() if checked.preview else None,
             }
             for checked, line in zip(items, lines, strict=True)
@@ -50,7 +59,9 @@ def check_document(
 
 
 def _diagnostic(
-    finding: Finding, line: Callable[[str, int], int | None] | None
+    finding: Finding,
+    line: Callable[[str, int], int | None] | None,
+    hide: frozenset[str],
 ) -> Json:
     fix = None
     if finding.replacement is not None:
@@ -62,7 +73,7 @@ def _diagnostic(
         "line": finding.line,
         "column": finding.column,
         "fileLine": line(finding.path, finding.line or 1) if line else None,
-        "message": sentence(finding),
+        "message": sentence(finding, hide=hide),
         "fix": fix,
     }
 

@@ -36,6 +36,7 @@ class Diagnosis:
         field: the name of the form's field, or "".
         fix: what a button that repairs it is worth, or "".
         replacement: what the field would hold then.
+        line, column: 1-based, inside a CEL expression.
     """
 
     level: Level
@@ -45,6 +46,8 @@ class Diagnosis:
     message: str
     fix: str = ""
     replacement: str = ""
+    line: int | None = None
+    column: int | None = None
 
     @property
     def kind(self) -> str:
@@ -80,8 +83,10 @@ class Diagnosed:
         return {**self.preview.document(), "diagnostics": shown}
 
 
-def diagnose(cluster: Cluster, user: User, manifest: Json, draft: Draft) -> Diagnosed:
-    """Check what a draft would send.
+def diagnose(
+    cluster: Cluster, user: User, manifest: Json, draft: Draft | None = None
+) -> Diagnosed:
+    """Check what would be sent; `draft` is the form that it came from, if any.
 
     Raises:
         EngineUnavailable, EngineDeadline, EngineRefused: each says what to do.
@@ -90,7 +95,7 @@ def diagnose(cluster: Cluster, user: User, manifest: Json, draft: Draft) -> Diag
     hidden = hidden_from(user, cluster)
     findings = []
     for found in checked.findings:
-        name = field_of(found.path, draft)
+        name = field_of(found.path, draft) if draft else ""
         fix = f"fix:{name}:{found.replacement}" if found.replacement and name else ""
         findings.append(
             Diagnosis(
@@ -101,6 +106,8 @@ def diagnose(cluster: Cluster, user: User, manifest: Json, draft: Draft) -> Diag
                 message=sentence(found, hide=hidden),
                 fix=fix,
                 replacement=found.replacement or "" if fix else "",
+                line=found.line,
+                column=found.column,
             )
         )
     findings.sort(key=lambda each: _ORDER.index(each.level))

@@ -21,6 +21,7 @@ from inventory.queries.rows import (
     holder_of,
     placement_rows,
 )
+from portal.core.keyset import BadCursor, decoded, page_of, rows_after
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
 DEVICES_PER_PAGE = 100
 _TYPES = ("string", "int", "bool", "version", "strings", "ints", "bools", "versions")
 DeviceKey = tuple[str, str, str]
+DeviceRowKey = tuple[str, str, str, int]
+# The order of devices; the index over it leads to any page at once.
+KEY = ("driver", "pool", "name", "pk")
+KEY_TYPES = (str, str, str, int)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,14 +138,17 @@ def device_page(
     Makes two queries where the cluster is unchanged.
     """
     fleet = fleet_of(cluster)
-    rows = _filtered(cluster, wanted).order_by("driver", "pool", "name", "pk")
-    found = list(_after(rows, after)[: DEVICES_PER_PAGE + 1])
-    shown = found[:DEVICES_PER_PAGE]
-    holds = _holds(cluster, shown)
-    more = len(found) > DEVICES_PER_PAGE
+    rows = filtered(cluster, wanted)
+    try:
+        key = decoded(after, KEY_TYPES)
+    except BadCursor:
+        key = None
+    found = list(rows_after(rows, KEY, key)[: DEVICES_PER_PAGE + 1])
+    page = page_of(found, DEVICES_PER_PAGE, key_of)
+    holds = holds_of(cluster, page.items)
     return DevicePage(
-        rows=[_row(device, fleet, holds, viewer) for device in shown],
-        following=_cursor(shown[-1]) if more else None,
+        rows=[device_row(device, fleet, holds, viewer) for device in page.items],
+        following=page.following,
         drivers=sorted({driver for driver, _kind in fleet.kinds}),
         kinds=sorted({kind for _driver, kind in fleet.kinds if kind}),
         count=fleet.device_count,
@@ -163,7 +171,7 @@ def device_detail(
         return None
     fleet = fleet_of(cluster)
     device, occupancy = rows[0], fleet.occupancy(key)
-    holds = _holds(cluster, [device]).get(key, [])
+    holds = holds_of(cluster, [device]).get(key, [])
     return DeviceDetail(
         device=device,
         copies=len(rows),
@@ -180,7 +188,19 @@ def device_detail(
     )
 
 
-def _filtered(cluster: Cluster, wanted: DeviceFilter) -> QuerySet[Device]:
+def device_row_of(cluster: Cluster, viewer: Viewer, key: DeviceKey) -> DeviceRow | None:
+    """Return a device as the list shows it, or None; two queries."""
+    driver, pool, name = key
+    device = Device.objects.filter(
+        cluster=cluster, driver=driver, pool=pool, name=name
+    ).first()
+    if device is None:
+        return None
+    return device_row(device, fleet_of(cluster), holds_of(cluster, [device]), viewer)
+
+
+def filtered(cluster: Cluster, wanted: DeviceFilter) -> QuerySet[Device]:
+    """Return the devices of a cluster that a filter leaves."""
     rows = Device.objects.filter(cluster=cluster)
     exact = {"driver": wanted.driver, "pool": wanted.pool, "node_name": wanted.node}
     rows = rows.filter(**{name: value for name, value in exact.items() if value})
@@ -202,25 +222,12 @@ def _filtered(cluster: Cluster, wanted: DeviceFilter) -> QuerySet[Device]:
     return rows
 
 
-def _cursor(device: Device) -> str:
-    return f"{device.driver}|{device.pool}|{device.name}|{device.pk}"
+def key_of(device: Device) -> DeviceRowKey:
+    """Return the place of a device among the others."""
+    return device.driver, device.pool, device.name, device.pk
 
 
-def _after(rows: QuerySet[Device], cursor: str) -> QuerySet[Device]:
-    """Return the rows behind a cursor; a cursor of another shape is the beginning."""
-    parts = cursor.split("|")
-    if len(parts) != 4 or not parts[3].isascii() or not parts[3].isdigit():
-        return rows
-    driver, pool, name, pk = parts
-    return rows.filter(
-        Q(driver__gt=driver)
-        | Q(driver=driver, pool__gt=pool)
-        | Q(driver=driver, pool=pool, name__gt=name)
-        | Q(driver=driver, pool=pool, name=name, pk__gt=int(pk[:18]))
-    )
-
-
-def _holds(cluster: Cluster, devices: list[Device]) -> dict[DeviceKey, list[Hold]]:
+def holds_of(cluster: Cluster, devices: list[Device]) -> dict[DeviceKey, list[Hold]]:
     """Return what is held of some devices; one query."""
     rows = Allocation.objects.filter(
         cluster=cluster,
@@ -245,9 +252,10 @@ def _holds(cluster: Cluster, devices: list[Device]) -> dict[DeviceKey, list[Hold
     return found
 
 
-def _row(
+def device_row(
     device: Device, fleet: Fleet, holds: dict[DeviceKey, list[Hold]], viewer: Viewer
 ) -> DeviceRow:
+    """Return a device as a person may see it; no query."""
     held = holds.get((device.driver, device.pool, device.name), [])
     holders = [holder_of(hold, viewer) for hold in held]
     own = {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from django.db.models import Case, Count, IntegerField, Q, Value, When
 
 from inventory.models import Device, Pool
+from portal.core.keyset import Page, decoded, page_of, rows_after
 
 if TYPE_CHECKING:
     from inventory.models import Cluster
@@ -76,6 +77,44 @@ def pool_page(cluster: Cluster, *, text: str, number: int) -> PoolPage:
         number=number,
         pages=pages,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class PoolFilter:
+    """What is wanted of a cluster's pools; empty means all."""
+
+    text: str = ""
+    driver: str = ""
+    node: str = ""
+    verdict: str = ""
+
+
+def pool_keyset(
+    cluster: Cluster, wanted: PoolFilter, *, cursor: str, limit: int
+) -> Page[PoolRow]:
+    """Return a page of pools by driver and name; two queries.
+
+    Raises:
+        BadCursor: It is none of this list.
+    """
+    exact = {
+        "driver": wanted.driver,
+        "node_name": wanted.node,
+        "verdict": wanted.verdict,
+    }
+    rows = Pool.objects.filter(
+        cluster=cluster, **{name: value for name, value in exact.items() if value}
+    )
+    if wanted.text:
+        rows = rows.filter(name__icontains=wanted.text)
+    key = decoded(cursor, (str, str))
+    found = list(rows_after(rows, ("driver", "name"), key)[: limit + 1])
+    page = page_of(found, limit, lambda pool: (pool.driver, pool.name))
+    devices = _device_counts(cluster, page.items)
+    items = [
+        PoolRow(pool, devices.get((pool.driver, pool.name), 0)) for pool in page.items
+    ]
+    return Page(items, page.following)
 
 
 def _device_counts(cluster: Cluster, pools: list[Pool]) -> dict[tuple[str, str], int]:

@@ -9,6 +9,7 @@ from django.contrib.auth.forms import AuthenticationForm
 from django.utils.translation import gettext_lazy as _
 
 from portal.accounts import attempts
+from portal.accounts.domain.scopes import Scope
 
 
 class SignInForm(AuthenticationForm):
@@ -45,3 +46,41 @@ class SignInForm(AuthenticationForm):
             raise
         attempts.forget(name=name, address=address)
         return cleaned
+
+
+class TokenForm(forms.Form):
+    """What a token is for, what it may do, and how long."""
+
+    name = forms.CharField(
+        label=_("What it is for"),
+        max_length=63,
+        error_messages={"required": _("Say what the token is for.")},
+    )
+    days = forms.IntegerField(
+        label=_("Ends after days"),
+        min_value=1,
+        max_value=365,
+        initial=90,
+        help_text=_("1 to 365"),
+    )
+    scopes = forms.MultipleChoiceField(
+        label=_("May be used to"),
+        choices=[
+            (Scope.INVENTORY_READ, _("read the inventory")),
+            (Scope.CLAIMS_CHECK, _("check and preview claims")),
+            (Scope.CLAIMS_READ, _("read your requests and claims")),
+            (Scope.CLAIMS_WRITE, _("submit and release requests")),
+            (
+                Scope.TENANTS_READ,
+                _("read names of other tenants, where your role may"),
+            ),
+        ],
+        initial=[Scope.INVENTORY_READ, Scope.CLAIMS_CHECK, Scope.CLAIMS_READ],
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": _("Choose at least one use.")},
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name in ("name", "days"):
+            self.fields[name].widget.attrs["class"] = "in"

@@ -7,6 +7,8 @@ the inventory.
 
 from __future__ import annotations
 
+import uuid
+
 from django.contrib.auth.models import AbstractUser
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import RegexValidator
@@ -30,10 +32,17 @@ class User(AbstractUser):
         blank=True,
     )
 
+    # What a token lets through; None where the person themself is here.
+    limited_to: frozenset[Permission] | None = None
+
     @property
     def permissions(self) -> frozenset[Permission]:
-        """What this person may do in the portal; makes no query."""
-        return permissions_of(self.roles)
+        """What this person may do in the portal; makes no query.
+
+        Through a token that is what both the person may and the token lets through.
+        """
+        own = permissions_of(self.roles)
+        return own if self.limited_to is None else own & self.limited_to
 
     def may(self, permission: Permission) -> bool:
         """Return whether this person has a permission; makes no query."""
@@ -86,3 +95,25 @@ class TenantNamespace(models.Model):
 
     def __str__(self) -> str:
         return f"{self.cluster}/{self.namespace}"
+
+
+class ApiToken(models.Model):
+    """What automation signs in with: never more than its owner, and for a while.
+
+    Only the digest is stored; the token itself is shown once, when it is made.
+    """
+
+    user = models.ForeignKey(User, models.CASCADE, related_name="api_tokens")
+    public_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    name = models.CharField(max_length=63)
+    # The first characters, by which people tell tokens apart.
+    prefix = models.CharField(max_length=16)
+    digest = models.CharField(max_length=64, unique=True)  # SHA-256, hex
+    scopes = ArrayField(models.CharField(max_length=32))  # values of Scope
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    last_used_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.prefix}… of {self.user}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from portal.accounts import views
+from portal.accounts import token_views, views
 
 app_name = "accounts"
 urlpatterns = [
@@ -12,4 +12,10 @@ urlpatterns = [
     path("sign-out/", views.sign_out, name="sign-out"),
     path("preferences/language", views.language, name="language"),
     path("preferences/theme", views.theme, name="theme"),
+    path("tokens/", token_views.token_list, name="token-list"),
+    path(
+        "tokens/<uuid:public_id>/revoke/",
+        token_views.token_revoke,
+        name="token-revoke",
+    ),
 ]

@@ -1,19 +1,82 @@
-"""Anticipated errors that no view answered itself: one page, or one fragment."""
+"""Anticipated errors, translated once: a page or a fragment, or a problem document.
+
+Source of the document: RFC 9457, with our codes and, for each error, the place
+that it is about: a JSON pointer into the body, a query parameter or a header.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
 
 import structlog
+from django.http import JsonResponse
 from django.shortcuts import render
 from django.utils.deprecation import MiddlewareMixin
 
 from portal.core.errors import PortalError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from django.http import HttpRequest, HttpResponse
 
 logger = structlog.get_logger(__name__)
+
+Json = dict[str, Any]
+
+API = "/api/"
+PROBLEM_JSON = "application/problem+json"
+RETRY_SECONDS = 2
+
+# Codes that are neither 422 (permanent) nor 503 (try again).
+_STATUSES = {
+    "inventory.no_such_cluster": 404,
+    "submit.namespace": 403,
+    "submit.name_taken": 409,
+    "check.namespace": 403,
+    "cluster.forbidden": 403,
+    "cluster.not_found": 404,
+    "cluster.already_exists": 409,
+    "cluster.conflict": 409,
+    "release.nothing_to_release": 409,
+    "request.not_endable": 409,
+    "pod.request_not_active": 409,
+}
+
+
+def status_of(error: PortalError) -> int:
+    """Return the HTTP status that an anticipated error stands for."""
+    return _STATUSES.get(error.code, 422 if error.permanent else 503)
+
+
+def problem(
+    request: HttpRequest,
+    *,
+    status: int,
+    code: str,
+    detail: str,
+    errors: Iterable[Json] = (),
+) -> Json:
+    """Return a problem document.
+
+    Args:
+        request: what was asked; its path and id are told.
+        status: HTTP status.
+        code: ours, stable, dotted.
+        detail: one sentence that says what to do.
+        errors: each with "code", "detail" and "pointer", "parameter" or "header".
+    """
+    return {
+        "type": f"urn:slicewise:problem:{code}",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": detail,
+        "instance": request.path,
+        "code": code,
+        "requestId": getattr(request, "request_id", ""),
+        "errors": list(errors),
+    }
 
 
 class ProblemMiddleware(MiddlewareMixin):
@@ -29,6 +92,8 @@ class ProblemMiddleware(MiddlewareMixin):
         if not isinstance(exception, PortalError):
             return None
         logger.info("refused", code=exception.code, error=exception.message)
+        if request.path.startswith(API):
+            return problem_response(request, exception)
         fragment = request.headers.get("HX-Request") == "true"
         return render(
             request,
@@ -36,3 +101,10 @@ class ProblemMiddleware(MiddlewareMixin):
             {"message": exception.message, "code": exception.code},
             status=409 if exception.permanent else 503,
         )
+
+
+def problem_response(request: HttpRequest, error: PortalError) -> JsonResponse:
+    """Return an anticipated error as an HTTP response, outside the REST framework."""
+    status = status_of(error)
+    document = problem(request, status=status, code=error.code, detail=error.message)
+    return JsonResponse(document, status=status, content_type=PROBLEM_JSON)

@@ -1,0 +1,149 @@
+"""What the API says of claims and of claim requests, as JSON."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+from django.urls import reverse
+
+from claims.domain.lifecycle import State
+from claims.domain.manifest import ordered
+from claims.domain.operations import FINAL, Status, Work, status_of
+
+if TYPE_CHECKING:
+    from claims.domain.follow import FollowedClaim, Following, HeldDevice
+    from claims.models import ClaimRequest
+    from claims.queries.requests import TimelineEntry
+
+Json = dict[str, Any]
+
+
+def request_document(row: ClaimRequest) -> Json:
+    """Return a claim request without its manifest."""
+    plan = row.plan
+    return {
+        "id": str(row.public_id),
+        "state": row.state,
+        "message": row.message or None,
+        "cluster": plan.cluster.name,
+        "namespace": plan.namespace,
+        "kind": plan.kind,
+        "name": plan.name,
+        "tenant": row.tenant.name,
+        "requester": row.requester.username,
+        "justification": row.justification or None,
+        "expiresAt": row.expires_at,
+        "submittedAt": row.submitted_at,
+        "changedAt": row.changed_at,
+        "digest": plan.digest,
+        "objectUid": row.object_uid or None,
+        "operation": operation_link(row, Work.APPLY),
+    }
+
+
+def request_detail_document(row: ClaimRequest, entries: list[TimelineEntry]) -> Json:
+    """Return a claim request with what was shown and what happened."""
+    plan = row.plan
+    return {
+        **request_document(row),
+        "manifest": ordered(plan.manifest),
+        "diagnostics": plan.diagnostics,
+        "classPins": plan.class_pins,
+        "timeline": [
+            {
+                "at": each.at,
+                "state": each.state,
+                "message": each.message or None,
+                "actor": each.actor or None,
+                "reason": each.reason or None,
+                "count": each.count,
+            }
+            for each in entries
+        ],
+    }
+
+
+def etag_of(row: ClaimRequest) -> str:
+    """Return what changes whenever a claim request does."""
+    parts = (row.state, row.changed_at.isoformat(), row.message, row.ending_pods)
+    digest = hashlib.sha256(repr(parts).encode()).hexdigest()
+    return f'"{digest[:24]}"'
+
+
+def usage_document(found: Following | None) -> Json:
+    """Return what became of a request in its cluster; null before it is there."""
+    if found is None:
+        return {"object": None, "claims": [], "pods": []}
+    return {
+        "object": found.state.value,
+        "claims": [claim_document(claim) for claim in found.claims],
+        "pods": [
+            {
+                "name": pod.name,
+                "uid": pod.uid,
+                "phase": pod.phase,
+                "node": pod.node or None,
+                "terminating": pod.terminating,
+                "waiting": pod.waiting or None,
+            }
+            for pod in found.pods
+        ],
+    }
+
+
+def claim_document(claim: FollowedClaim) -> Json:
+    """Return a claim of the cluster, and what it holds."""
+    return {
+        "namespace": claim.namespace,
+        "name": claim.name,
+        "uid": claim.uid,
+        "state": claim.state.value,
+        "node": claim.node or None,
+        "pods": list(claim.pods),
+        "devices": [_held(device) for device in claim.devices],
+        "waiting": claim.waiting or None,
+    }
+
+
+def _held(device: HeldDevice) -> Json:
+    return {
+        "request": device.request,
+        "driver": device.driver,
+        "pool": device.pool,
+        "device": device.device,
+        "consumed": dict(device.consumed),
+        "isShare": device.is_share,
+        "adminAccess": device.admin_access,
+    }
+
+
+def operation_id(row: ClaimRequest, work: Work) -> str:
+    """Return an operation's id."""
+    return f"{work.value}.{row.public_id}"
+
+
+def operation_link(row: ClaimRequest, work: Work) -> str:
+    """Return an operation's address."""
+    return reverse("api:operation", args=[operation_id(row, work)])
+
+
+def operation_document(row: ClaimRequest, work: Work) -> Json | None:
+    """Return how far some work is; None where it was never asked for."""
+    status = status_of(work, State(row.state), was_made=bool(row.object_uid))
+    if status is None:
+        return None
+    failed = status is Status.FAILED
+    return {
+        "id": operation_id(row, work),
+        "work": work.value,
+        "status": status.value,
+        "done": status in FINAL,
+        "message": row.message or None,
+        "problem": {"code": f"{work.value}.failed", "detail": row.message or row.state}
+        if failed
+        else None,
+        "claimRequest": reverse("api:request-detail", args=[row.public_id]),
+        "submittedAt": row.submitted_at,
+        "changedAt": row.changed_at,
+    }

@@ -1,0 +1,47 @@
+"""The query parameters of claims and of claim requests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers as s
+
+from claims.domain.lifecycle import State
+from portal.api.operations import PageParameters
+
+
+class RequestParameters(PageParameters):
+    """Which claim requests."""
+
+    state = s.ListField(
+        child=s.ChoiceField([each.value for each in State]),
+        default=list,
+        max_length=len(State),
+        help_text="In one of these states; repeatable.",
+    )
+    cluster = s.CharField(default="", max_length=63)
+    namespace = s.CharField(default="", max_length=63)
+    name = s.CharField(default="", max_length=253)
+    tenant = s.CharField(default="", max_length=63)
+    mine = s.BooleanField(default=False, help_text="Only your own.")
+
+
+class ClaimParameters(PageParameters):
+    """Which claims."""
+
+    namespace = s.CharField(default="", max_length=63)
+    q = s.CharField(default="", max_length=253, help_text="Part of the name.")
+
+
+class YamlParameters(s.Serializer[Any]):
+    """What a YAML body cannot say itself."""
+
+    namespace = s.CharField(
+        default="", max_length=63, help_text="Of objects without one, with YAML."
+    )
+
+
+class YamlPreviewParameters(YamlParameters):
+    """What a YAML body cannot say itself."""
+
+    together = s.BooleanField(default=False, help_text="As one pod's, with YAML.")

@@ -1,0 +1,252 @@
+"""The shapes of what the API takes and says of claims, for its document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers as s
+
+from claims.domain.follow import ClaimState, ObjectState
+from claims.domain.lifecycle import State
+from claims.domain.operations import Status, Work
+
+MOST_OBJECTS = 200
+LONGEST_EXPRESSION = 10 * 1024
+
+
+class HeldDevice(s.Serializer[Any]):
+    request = s.CharField()
+    driver = s.CharField()
+    pool = s.CharField()
+    device = s.CharField()
+    consumed = s.DictField(child=s.CharField())
+    isShare = s.BooleanField()
+    adminAccess = s.BooleanField()
+
+
+class Claim(s.Serializer[Any]):
+    namespace = s.CharField()
+    name = s.CharField()
+    uid = s.CharField()
+    state = s.ChoiceField([each.value for each in ClaimState])
+    node = s.CharField(allow_null=True)
+    pods = s.ListField(child=s.CharField())
+    devices = HeldDevice(many=True)
+    waiting = s.CharField(allow_null=True, help_text="Why its pod is not scheduled.")
+
+
+class ClaimRequest(s.Serializer[Any]):
+    id = s.UUIDField()
+    state = s.ChoiceField([each.value for each in State])
+    message = s.CharField(allow_null=True)
+    cluster = s.CharField()
+    namespace = s.CharField()
+    kind = s.ChoiceField(["ResourceClaim", "ResourceClaimTemplate"])
+    name = s.CharField()
+    tenant = s.CharField()
+    requester = s.CharField()
+    justification = s.CharField(allow_null=True)
+    expiresAt = s.DateTimeField(allow_null=True)
+    submittedAt = s.DateTimeField()
+    changedAt = s.DateTimeField()
+    digest = s.CharField(help_text="Of the spec as the server defaulted it.")
+    objectUid = s.CharField(allow_null=True)
+    operation = s.CharField(help_text="The address of its application.")
+
+
+class TimelineEntry(s.Serializer[Any]):
+    at = s.DateTimeField()
+    state = s.CharField()
+    message = s.CharField(allow_null=True)
+    actor = s.CharField(allow_null=True)
+    reason = s.CharField(allow_null=True)
+    count = s.IntegerField()
+
+
+class ClaimRequestDetail(ClaimRequest):
+    manifest = s.DictField()
+    diagnostics = s.ListField(child=s.DictField())
+    classPins = s.ListField(child=s.DictField())
+    timeline = TimelineEntry(many=True)
+
+
+class PodUse(s.Serializer[Any]):
+    name = s.CharField()
+    uid = s.CharField()
+    phase = s.CharField()
+    node = s.CharField(allow_null=True)
+    terminating = s.BooleanField()
+    waiting = s.CharField(allow_null=True)
+
+
+class Usage(s.Serializer[Any]):
+    object = s.ChoiceField([each.value for each in ObjectState], allow_null=True)
+    claims = Claim(many=True)
+    pods = PodUse(many=True)
+
+
+class OperationProblem(s.Serializer[Any]):
+    code = s.CharField()
+    detail = s.CharField()
+
+
+class OperationState(s.Serializer[Any]):
+    id = s.CharField()
+    work = s.ChoiceField([each.value for each in Work])
+    status = s.ChoiceField([each.value for each in Status])
+    done = s.BooleanField()
+    message = s.CharField(allow_null=True)
+    problem = OperationProblem(allow_null=True)
+    claimRequest = s.CharField()
+    submittedAt = s.DateTimeField()
+    changedAt = s.DateTimeField()
+
+
+class SubmitBody(s.Serializer[Any]):
+    cluster = s.CharField(max_length=63)
+    manifest = s.DictField(
+        help_text="A ResourceClaim or ResourceClaimTemplate of resource.k8s.io."
+    )
+    justification = s.CharField(
+        default="", allow_blank=True, max_length=2_000, help_text="For who approves."
+    )
+    endsAt = s.DateTimeField(
+        default=None, allow_null=True, help_text="When it ends by itself."
+    )
+
+
+class AgreedPod(s.Serializer[Any]):
+    name = s.CharField(max_length=253)
+    uid = s.CharField(max_length=64)
+
+
+class ReleaseBody(s.Serializer[Any]):
+    pods = AgreedPod(
+        many=True,
+        default=list,
+        help_text="Pods that may be ended with it, as its usage names them; another"
+        " pod that uses it is left alone, and the release waits for it.",
+    )
+
+
+class JudgeBody(s.Serializer[Any]):
+    objects = s.ListField(
+        child=s.DictField(),
+        min_length=1,
+        max_length=MOST_OBJECTS,
+        help_text="Kubernetes objects: claims, templates and classes are judged, any"
+        " other stands over the cluster's of its name.",
+    )
+    namespace = s.CharField(
+        default="", allow_blank=True, max_length=63, help_text="Of those without one."
+    )
+
+
+class PreviewBody(JudgeBody):
+    together = s.BooleanField(default=False, help_text="All claims as one pod's.")
+
+
+class CelBody(s.Serializer[Any]):
+    expression = s.CharField(
+        max_length=LONGEST_EXPRESSION, trim_whitespace=False, help_text="A selector."
+    )
+
+
+class Fix(s.Serializer[Any]):
+    path = s.CharField(allow_blank=True)
+    value = s.CharField(allow_blank=True)
+
+
+class Diagnostic(s.Serializer[Any]):
+    code = s.CharField()
+    level = s.ChoiceField(["error", "warning", "info"])
+    path = s.CharField(allow_blank=True)
+    line = s.IntegerField(allow_null=True)
+    column = s.IntegerField(allow_null=True)
+    fileLine = s.IntegerField(allow_null=True, help_text="Of YAML that was sent.")
+    message = s.CharField()
+    fix = Fix(allow_null=True)
+
+
+class ObjectDiagnostic(s.Serializer[Any]):
+    kind = s.CharField()
+    namespace = s.CharField(allow_blank=True)
+    name = s.CharField()
+    code = s.CharField()
+    level = s.ChoiceField(["error", "warning", "info"])
+    message = s.CharField()
+
+
+class EngineVersion(s.Serializer[Any]):
+    minor = s.CharField()
+    library = s.CharField()
+    allocator = s.CharField(allow_null=True)
+
+
+class NodeAnswer(s.Serializer[Any]):
+    outcome = s.ChoiceField(["fits", "no", "node-error", "error", "undecided"])
+    message = s.CharField(allow_blank=True)
+    results = s.ListField(
+        child=s.DictField(), allow_null=True, help_text="AllocationResults."
+    )
+    score = s.IntegerField(allow_null=True)
+
+
+class Preview(s.Serializer[Any]):
+    revision = s.IntegerField()
+    engine = EngineVersion()
+    nodes = s.DictField(child=NodeAnswer())
+
+
+class PreviewedItem(s.Serializer[Any]):
+    kind = s.CharField()
+    namespace = s.CharField(allow_blank=True)
+    name = s.CharField(allow_blank=True)
+    preview = Preview(allow_null=True)
+
+
+class JudgedItem(PreviewedItem):
+    diagnostics = Diagnostic(many=True)
+
+
+class Judged(s.Serializer[Any]):
+    cluster = ObjectDiagnostic(many=True)
+    items = JudgedItem(many=True)
+
+
+class Previewed(s.Serializer[Any]):
+    items = PreviewedItem(many=True)
+
+
+class CelVerdict(s.Serializer[Any]):
+    ok = s.BooleanField()
+    error = s.CharField(allow_null=True)
+    line = s.IntegerField(allow_null=True)
+    column = s.IntegerField(allow_null=True)
+
+
+class CelVerdicts(s.Serializer[Any]):
+    apiserver = CelVerdict()
+    scheduler = CelVerdict()
+
+
+class CelTally(s.Serializer[Any]):
+    match = s.IntegerField()
+    noMatch = s.IntegerField()
+    error = s.IntegerField()
+
+
+class CelFault(s.Serializer[Any]):
+    message = s.CharField()
+    count = s.IntegerField()
+    example = s.CharField()
+
+
+class CelJudged(s.Serializer[Any]):
+    expression = s.CharField()
+    compile = CelVerdicts()
+    cost = s.IntegerField(allow_null=True)
+    limit = s.IntegerField()
+    devices = CelTally(allow_null=True)
+    nodes = s.DictField(child=CelTally())
+    errors = CelFault(many=True)  # type: ignore[assignment]

@@ -1,0 +1,41 @@
+"""Addresses of claims and claim requests below /api/v1/."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from claims.api import claims, requests, validating
+
+C = "clusters/<str:cluster>"
+urlpatterns = [
+    path(f"{C}/claims", claims.ClaimList.as_view(), name="claim-list"),
+    path(
+        f"{C}/claims/<str:namespace>/<str:name>",
+        claims.ClaimDetail.as_view(),
+        name="claim-detail",
+    ),
+    path(f"{C}/check", validating.CheckView.as_view(), name="check"),
+    path(f"{C}/preview", validating.PreviewView.as_view(), name="preview"),
+    path(f"{C}/cel", validating.CelView.as_view(), name="cel"),
+    path("claim-requests", requests.RequestList.as_view(), name="request-list"),
+    path(
+        "claim-requests/<uuid:id>",
+        requests.RequestDetail.as_view(),
+        name="request-detail",
+    ),
+    path(
+        "claim-requests/<uuid:id>/usage",
+        requests.RequestUsage.as_view(),
+        name="request-usage",
+    ),
+    path(
+        "claim-requests/<uuid:id>/release",
+        requests.RequestRelease.as_view(),
+        name="request-release",
+    ),
+    path(
+        "operations/<str:operation>",
+        requests.OperationDetail.as_view(),
+        name="operation",
+    ),
+]

@@ -1,0 +1,178 @@
+"""Check, preview and CEL: what would happen, with nothing done."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from django.utils.translation import gettext as _
+from drf_spectacular.utils import OpenApiExample
+from rest_framework import exceptions
+
+from claims.api import parameters, serializers
+from claims.api.base import judging
+from claims.services.filed import ITEMS
+from claims.services.judging import filed_for, judged, previews
+from inventory.api.base import ClusterView
+from inventory.gateways.files import parse_objects
+from inventory.gateways.lines import line_finders
+from inventory.services.expressions import expression_document
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
+    from rest_framework.response import Response
+
+    from claims.services.judging import LineFinder
+
+Json = dict[str, Any]
+
+CLAIM = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "ResourceClaim",
+    "metadata": {"name": "one-gpu", "namespace": "ai-serving"},
+    "spec": {
+        "devices": {
+            "requests": [
+                {"name": "gpu", "exactly": {"deviceClassName": "gpu.nvidia.com"}}
+            ]
+        }
+    },
+}
+YAML_CLAIM = """apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: one-gpu, namespace: ai-serving}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly: {deviceClassName: gpu.nvidia.com}
+"""
+
+
+def _examples() -> tuple[OpenApiExample, ...]:
+    return (
+        OpenApiExample(
+            "One GPU",
+            request_only=True,
+            media_type="application/json",
+            value={"objects": [CLAIM]},
+        ),
+        OpenApiExample(
+            "One GPU, as YAML",
+            request_only=True,
+            media_type="application/yaml",
+            value=YAML_CLAIM,
+        ),
+    )
+
+
+class JudgingView(ClusterView):
+    """A view that takes manifests, as JSON or as YAML."""
+
+    def sent(self) -> tuple[Json, list[Json], list[LineFinder | None]]:
+        """Return what goes with the manifests, the manifests, and their lines.
+
+        Raises:
+            ValidationError: 400; the body is of another shape.
+            BadFile: It holds no Kubernetes objects.
+        """
+        data = self.request.data
+        if isinstance(data, dict) and isinstance(data.get("text"), bytes):
+            return self._of_yaml(data["text"])
+        if self.request.query_params.keys() & {"namespace", "together"}:
+            raise exceptions.ValidationError(
+                _("With JSON, namespace and together are members of the body.")
+            )
+        body = self.body()
+        listed = {"kind": "List", "items": body["objects"]}
+        found = parse_objects(orjson.dumps(listed), _("The body"))
+        return body, found, [None for each in found if each.get("kind") in ITEMS]
+
+    def _of_yaml(self, text: bytes) -> tuple[Json, list[Json], list[LineFinder | None]]:
+        found = parse_objects(text, _("The body"))
+        finders = line_finders(text)
+        same = len(finders) == len(found)
+        lines = [
+            finders[i] if same else None
+            for i, body in enumerate(found)
+            if body.get("kind") in ITEMS
+        ]
+        return self.wanted, found, lines
+
+
+class CheckView(JudgingView):
+    """Diagnostics and preview of manifests."""
+
+    operations = {
+        "POST": judging(
+            id="checkManifests",
+            summary="Check manifests, and preview each by itself",
+            description="What `check_claim` prints. Findings do not make it a refusal:"
+            " the answer is 200 whatever their level.",
+            body=serializers.JudgeBody,
+            query=parameters.YamlParameters,
+            yaml=True,
+            answer=serializers.Judged,
+            examples=_examples(),
+        )
+    }
+
+    def post(self, request: Request, cluster: str) -> Response:
+        """Return the findings."""
+        found = self.cluster()
+        wanted, objects, lines = self.sent()
+        filed = filed_for(self.person, found, objects, namespace=wanted["namespace"])
+        return self.answer(judged(self.person, found, filed, lines))
+
+
+class PreviewView(JudgingView):
+    """What the scheduler would do with manifests."""
+
+    operations = {
+        "POST": judging(
+            id="previewManifests",
+            summary="Say, node by node, what the scheduler would do with manifests",
+            description="By Kubernetes' own allocator, within its time budget.",
+            body=serializers.PreviewBody,
+            query=parameters.YamlPreviewParameters,
+            yaml=True,
+            answer=serializers.Previewed,
+            examples=_examples(),
+        )
+    }
+
+    def post(self, request: Request, cluster: str) -> Response:
+        """Return the previews."""
+        found = self.cluster()
+        wanted, objects, _lines = self.sent()
+        filed = filed_for(self.person, found, objects, namespace=wanted["namespace"])
+        return self.answer(previews(found, filed, as_one_pod=wanted["together"]))
+
+
+class CelView(ClusterView):
+    """One CEL expression over a cluster's devices."""
+
+    operations = {
+        "POST": judging(
+            id="judgeExpression",
+            summary="Judge a CEL selector and count the devices that it matches",
+            description="As the API server judges it when it is written and the"
+            " scheduler when it is used; an expression that does not compile is an"
+            " answer, with line and column, and no refusal.",
+            body=serializers.CelBody,
+            answer=serializers.CelJudged,
+            examples=(
+                OpenApiExample(
+                    "Every device of NVIDIA's driver",
+                    request_only=True,
+                    media_type="application/json",
+                    value={"expression": 'device.driver == "gpu.nvidia.com"'},
+                ),
+            ),
+        )
+    }
+
+    def post(self, request: Request, cluster: str) -> Response:
+        """Return verdicts, cost and counts."""
+        found = self.cluster()
+        return self.answer(expression_document(found, self.body()["expression"]))

@@ -1,0 +1,126 @@
+"""Manifests judged for one person: checks and previews that ask for nothing.
+
+What a person may not see is not told: findings on other tenants' objects are left
+out, and a manifest may not be set in a namespace that is somebody else's, since
+its checks would tell of what is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from django.utils.translation import gettext as _
+
+from claims.services.check_documents import check_document
+from claims.services.checking import check_file
+from claims.services.diagnosing import hidden_from
+from claims.services.filed import file_of, identity_of, item_previews, together
+from inventory.models import KubeObject
+from portal.accounts.domain.roles import Permission
+from portal.accounts.queries import namespaces_of
+from portal.core.errors import PortalError
+
+if TYPE_CHECKING:
+    from claims.domain.checks.findings import ObjectFinding
+    from claims.services.filed import Filed
+    from inventory.models import Cluster
+    from portal.accounts.models import User
+
+Json = dict[str, Any]
+LineFinder = Callable[[str, int], int | None]
+
+MOST_ITEMS = 20
+
+
+class NotJudged(PortalError):
+    """What was sent cannot be judged for this person."""
+
+    code = "check.refused"
+
+
+def filed_for(
+    user: User, cluster: Cluster, objects: list[Json], *, namespace: str
+) -> Filed:
+    """Return what objects say, those without a namespace in `namespace` or one's own.
+
+    Raises:
+        NotJudged: There is nothing to judge, too much, or in foreign namespaces.
+        BadInput: An object has no name.
+    """
+    own = namespaces_of(user, cluster.name)
+    filed = file_of(objects, namespace=namespace or next(iter(own), "default"))
+    if not filed.items:
+        raise NotJudged(
+            _("Send a ResourceClaim, ResourceClaimTemplate or DeviceClass to judge."),
+            code="check.nothing",
+        )
+    if len(filed.items) > MOST_ITEMS:
+        raise NotJudged(
+            _("%(count)d manifests are too many: send at most %(most)d at a time.")
+            % {"count": len(filed.items), "most": MOST_ITEMS},
+            code="check.too_many",
+        )
+    if not user.may(Permission.SEE_ALL_CLAIMS):
+        _refuse_foreign(cluster, filed, set(own))
+    return filed
+
+
+def _refuse_foreign(cluster: Cluster, filed: Filed, own: set[str]) -> None:
+    asked = {identity_of(item)["namespace"] for item in filed.items} - own - {""}
+    taken = KubeObject.objects.filter(
+        cluster=cluster, namespace__in=asked, deleted_at=None
+    ).values_list("namespace", flat=True)
+    foreign = taken.order_by("namespace").first()
+    if foreign:
+        raise NotJudged(
+            _("“%(namespace)s” is not one of your namespaces here; you have: %(own)s.")
+            % {"namespace": foreign, "own": ", ".join(sorted(own)) or _("none")},
+            code="check.namespace",
+        )
+
+
+def judged(
+    user: User, cluster: Cluster, filed: Filed, lines: list[LineFinder | None]
+) -> Json:
+    """Return diagnostics and preview of each item, as `check_claim` prints them.
+
+    Raises:
+        EngineUnavailable, EngineDeadline, EngineRefused: each says what to do.
+    """
+    items, others = check_file(cluster, filed)
+    if not user.may(Permission.SEE_ALL_CLAIMS):
+        own = {"", *namespaces_of(user, cluster.name)}
+        others = [found for found in others if _place_of(found) in own]
+    hide = hidden_from(user, cluster)
+    return check_document(items, others, lines, hide=hide)
+
+
+def _place_of(found: ObjectFinding) -> str:
+    """Return the namespace that a finding tells of, or ""."""
+    return found.name if found.kind == "Namespace" else found.namespace
+
+
+def previews(cluster: Cluster, filed: Filed, *, as_one_pod: bool) -> Json:
+    """Return previews alone, as `manage.py preview` prints them.
+
+    Raises:
+        NotJudged: As one pod's, and no claim could be scheduled.
+        EngineUnavailable, EngineDeadline, EngineRefused: each says what to do.
+    """
+    if not as_one_pod:
+        found = item_previews(cluster, filed)
+        return {
+            "items": [
+                {**identity_of(item), "preview": each.document() if each else None}
+                for item, each in zip(filed.items, found, strict=True)
+            ]
+        }
+    if not filed.asked:
+        raise NotJudged(
+            _("No claim here could be scheduled: send one without devices."),
+            code="check.nothing",
+        )
+    namespace = identity_of(filed.asked[0])["namespace"]
+    pod = {"kind": "Pod", "namespace": namespace, "name": ""}
+    return {"items": [{**pod, "preview": together(cluster, filed).document()}]}

@@ -1,0 +1,252 @@
+"""Clusters, nodes, pools, devices, cards, classes and sums over REST."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from django.http import Http404
+from django.utils.translation import gettext as _
+
+from inventory.api import documents, parameters, serializers
+from inventory.api.base import ClusterView, reading
+from inventory.api.searching import search_of
+from inventory.queries import fleet
+from inventory.queries.card_list import CardFilter, card_page
+from inventory.queries.cards import fleet_of
+from inventory.queries.classes import class_rows
+from inventory.queries.clusters import cluster_row, cluster_rows
+from inventory.queries.device_search import search_page
+from inventory.queries.devices import device_row_of
+from inventory.queries.nodes import node_page
+from inventory.queries.pools import PoolFilter, pool_keyset
+from inventory.queries.rows import card_row, placement_rows
+from inventory.services.availability import ClassUse, class_uses
+from portal.api.operations import PageParameters
+from portal.api.views import ApiView
+from portal.core.keyset import Page, list_page
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
+    from rest_framework.response import Response
+
+    from inventory.domain.occupancy import Occupancy
+    from inventory.domain.visibility import Viewer
+
+Json = dict[str, Any]
+
+
+class ClusterList(ApiView):
+    """Every cluster."""
+
+    operations = {
+        "GET": reading(
+            id="listClusters",
+            summary="List the clusters and how fresh their pictures are",
+            answer=serializers.Cluster,
+            query=PageParameters,
+            listed=True,
+        )
+    }
+
+    def get(self, request: Request) -> Response:
+        """Return a page of clusters by name."""
+        page = list_page(
+            cluster_rows(), lambda row: (row.cluster.name,), (str,), **self.wanted
+        )
+        return self.page(page, documents.cluster_document)
+
+
+class ClusterDetail(ClusterView):
+    """One cluster."""
+
+    operations = {
+        "GET": reading(
+            id="getCluster",
+            summary="Say how fresh a cluster's picture is",
+            answer=serializers.Cluster,
+        )
+    }
+
+    def get(self, request: Request, cluster: str) -> Response:
+        """Return the cluster."""
+        return self.answer(documents.cluster_document(cluster_row(self.cluster())))
+
+
+class NodeList(ClusterView):
+    """The nodes of a cluster."""
+
+    operations = {
+        "GET": reading(
+            id="listNodes",
+            summary="List the nodes with the sums of their cards",
+            answer=serializers.Node,
+            query=parameters.NodeParameters,
+            listed=True,
+        )
+    }
+
+    def get(self, request: Request, cluster: str) -> Response:
+        """Return a page of nodes by name."""
+        text = self.wanted.pop("q")
+        page = node_page(self.cluster(), text=text, **self.wanted)
+        return self.page(page, documents.node_document)
+
+
+class PoolList(ClusterView):
+    """The pools of a cluster."""
+
+    operations = {
+        "GET": reading(
+            id="listPools",
+            summary="List the pools and whether each can be used",
+            answer=serializers.Pool,
+            query=parameters.PoolParameters,
+            listed=True,
+        )
+    }
+
+    def get(self, request: Request, cluster: str) -> Response:
+        """Return a page of pools by driver and name."""
+        wanted = self.wanted
+        found = PoolFilter(
+            wanted["q"], wanted["driver"], wanted["node"], wanted["verdict"]
+        )
+        page = pool_keyset(
+            self.cluster(), found, cursor=wanted["cursor"], limit=wanted["limit"]
+        )
+        return self.page(page, documents.pool_document)
+
+
+class DeviceList(ClusterView):
+    """The devices of a cluster."""
+
+    operations = {
+        "GET": reading(
+            id="listDevices",
+            summary="List the devices, by value, attribute or CEL selector",
+            description="With `cel`, a selector that does not compile answers 422 with"
+            " line and column.",
+            answer=serializers.Device,
+            query=parameters.DeviceParameters,
+            listed=True,
+            problems=(422,),
+        )
+    }
+
+    def get(self, request: Request, cluster: str) -> Response:
+        """Return a page of devices by driver, pool and name."""
+        found, wanted = self.cluster(), self.wanted
+        page = search_page(
+            found,
+            self.viewer(),
+            search_of(found, wanted),
+            cursor=wanted["cursor"],
+            limit=wanted["limit"],
+        )
+        return self.page(page, documents.device_document)
+
+
+class DeviceDetail(ClusterView):
+    """One device."""
+
+    operations = {
+        "GET": reading(
+            id="getDevice",
+            summary="Say everything of a device",
+            answer=serializers.Device,
+        )
+    }
+
+    def get(
+        self, request: Request, cluster: str, driver: str, pool: str, name: str
+    ) -> Response:
+        """Return the device."""
+        row = device_row_of(self.cluster(), self.viewer(), (driver, pool, name))
+        if row is None:
+            raise Http404(
+                _("No slice publishes the device %(id)s now.")
+                % {"id": f"{driver}/{pool}/{name}"}
+            )
+        return self.answer(documents.device_document(row))
+
+
+class CardList(ClusterView):
+    """The cards of a cluster."""
+
+    operations = {
+        "GET": reading(
+            id="listCards",
+            summary="List the GPU cards, each once, with what is taken of it",
+            answer=serializers.Card,
+            query=parameters.CardParameters,
+            listed=True,
+        )
+    }
+
+    def get(self, request: Request, cluster: str) -> Response:
+        """Return a page of cards by node, driver, pool and name."""
+        wanted, viewer = self.wanted, self.viewer()
+        page = card_page(
+            self.cluster(),
+            viewer,
+            CardFilter(
+                node=wanted["node"],
+                product=wanted["product"],
+                free_gib=wanted["minFreeGiB"],
+                tainted=wanted["tainted"],
+                mine=wanted["mine"],
+            ),
+            cursor=wanted["cursor"],
+            limit=wanted["limit"],
+        )
+        return self.page(page, partial(self._document, viewer))
+
+    def _document(self, viewer: Viewer, occupancy: Occupancy) -> Json:
+        return documents.card_document(
+            occupancy.card.node,
+            card_row(occupancy, viewer),
+            placement_rows(occupancy, viewer) if self.wanted["placements"] else [],
+        )
+
+
+class ClassList(ClusterView):
+    """The DeviceClasses of a cluster."""
+
+    operations = {
+        "GET": reading(
+            id="listClasses",
+            summary="List the DeviceClasses with what each matches and what is free",
+            description="Counts are null where the engine cannot say, with a problem.",
+            answer=serializers.DeviceClass,
+            query=PageParameters,
+            listed=True,
+        )
+    }
+
+    def get(self, request: Request, cluster: str) -> Response:
+        """Return a page of classes by name."""
+        found = self.cluster()
+        page = list_page(
+            class_rows(found), lambda row: (row.facts.name,), (str,), **self.wanted
+        )
+        uses: list[ClassUse] = class_uses(found, fleet_of(found), page.items)
+        return self.page(Page(uses, page.following), documents.class_document)
+
+
+class OccupancyDetail(ClusterView):
+    """The sums of a cluster."""
+
+    operations = {
+        "GET": reading(
+            id="getOccupancy",
+            summary="Sum up a cluster's cards, by product",
+            answer=serializers.Occupancy,
+        )
+    }
+
+    def get(self, request: Request, cluster: str) -> Response:
+        """Return the sums."""
+        return self.answer(
+            documents.occupancy_document(fleet.overview(self.cluster(), self.viewer()))
+        )

@@ -1,0 +1,40 @@
+"""What an API token may be used for; its owner's rights still bound it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from portal.accounts.domain.roles import Permission
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class Scope(StrEnum):
+    """A purpose of a token; the spelling is stored and part of the API."""
+
+    INVENTORY_READ = "inventory:read"
+    CLAIMS_CHECK = "claims:check"
+    CLAIMS_READ = "claims:read"
+    CLAIMS_WRITE = "claims:write"
+    TENANTS_READ = "tenants:read"
+
+
+# What a scope lets through of its owner's permissions. Names of other tenants'
+# claims need TENANTS_READ, whatever else a token has.
+GRANTS: dict[Scope, frozenset[Permission]] = {
+    Scope.INVENTORY_READ: frozenset({Permission.SEE_INVENTORY}),
+    Scope.CLAIMS_CHECK: frozenset({Permission.COMPOSE}),
+    Scope.CLAIMS_READ: frozenset(),
+    Scope.CLAIMS_WRITE: frozenset({Permission.COMPOSE}),
+    Scope.TENANTS_READ: frozenset({Permission.SEE_HOLDERS, Permission.SEE_ALL_CLAIMS}),
+}
+
+
+def permissions_within(scopes: Iterable[str]) -> frozenset[Permission]:
+    """Return the permissions that scopes let through; one that is no more is none."""
+    known = {scope.value: scope for scope in Scope}
+    return frozenset().union(
+        *(GRANTS[known[scope]] for scope in scopes if scope in known)
+    )

@@ -1,0 +1,69 @@
+"""How many requests a client may send a minute, counted in the cache.
+
+Three buckets: reading, checking (which costs the engine's time) and writing. Where
+the cache is away nobody is turned down.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import structlog
+from django.conf import settings
+from django.core.cache import cache
+from redis.exceptions import RedisError
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
+
+logger = structlog.get_logger(__name__)
+
+WINDOW_SECONDS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What is left of a client's requests in this minute; `reset` in seconds."""
+
+    limit: int
+    remaining: int
+    reset: int
+    exceeded: bool = False
+
+    def headers(self) -> dict[str, str]:
+        """Return the RateLimit headers.
+
+        Source: draft-ietf-httpapi-ratelimit-headers, in its widely read form.
+        """
+        return {
+            "RateLimit-Limit": str(self.limit),
+            "RateLimit-Remaining": str(self.remaining),
+            "RateLimit-Reset": str(self.reset),
+        }
+
+
+def client_of(request: Request) -> str:
+    """Return who is counted: the token, else the person, else the address."""
+    if request.auth is not None:
+        return f"token:{request.auth.pk}"
+    if request.user.is_authenticated:
+        return f"person:{request.user.pk}"
+    return f"address:{request.META.get('REMOTE_ADDR', '')}"
+
+
+def take(client: str, bucket: str) -> Allowance | None:
+    """Count one request; None where nothing can be counted."""
+    limit = int(settings.SLICEWISE_API_RATES[bucket])
+    now = time.time()
+    window = int(now // WINDOW_SECONDS)
+    key = f"api-rate:{bucket}:{client}:{window}"
+    try:
+        cache.add(key, 0, 2 * WINDOW_SECONDS)
+        count = int(cache.incr(key))
+    except (RedisError, OSError, ValueError) as error:
+        logger.warning("requests are not counted", error=str(error))
+        return None
+    reset = max(1, round((window + 1) * WINDOW_SECONDS - now))
+    return Allowance(limit, max(0, limit - count), reset, exceeded=count > limit)
