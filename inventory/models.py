@@ -145,9 +145,7 @@ class Device(models.Model):
             models.Index(
                 fields=["cluster", "slice_name"], name="inventory_device_slice"
             ),
-            models.Index(
-                fields=["cluster", "node_name"], name="inventory_device_node"
-            ),
+            models.Index(fields=["cluster", "node_name"], name="inventory_device_node"),
         ]
 
     def __str__(self) -> str:
@@ -185,3 +183,82 @@ class Allocation(models.Model):
 
     def __str__(self) -> str:
         return f"{self.claim_namespace}/{self.claim_name}: {self.device}"
+
+
+class HistorySample(models.Model):
+    """What some cards summed up to at the beginning of a five-minute slot.
+
+    Older samples are thinned: see `inventory.domain.history`. A slot without a
+    sample is one in which nobody looked, never one in which there was nothing.
+    """
+
+    class Scope(models.TextChoices):
+        """What the cards have in common."""
+
+        CLUSTER = "cluster", _("whole cluster")
+        PRODUCT = "product", _("product")
+        CLASS = "class", _("class")
+        POOL = "pool", _("pool")
+        TENANT = "tenant", _("tenant")
+
+    cluster = models.ForeignKey(Cluster, models.CASCADE, related_name="history")
+    scope = models.CharField(max_length=16, choices=Scope.choices)
+    # Product, class, driver/pool or tenant; "" for the whole cluster.
+    key = models.CharField(max_length=320, default="", blank=True)
+    at = models.DateTimeField()
+    cards = models.IntegerField()
+    # Bytes; null where none of the cards publishes its memory, and for tenants.
+    total = models.BigIntegerField(null=True)
+    allocated = models.BigIntegerField(null=True)
+    available = models.BigIntegerField(null=True)
+    # More may be allocated than `allocated`.
+    at_least = models.BooleanField(default=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "scope", "key", "at"], name="inventory_history_slot"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.scope} {self.key} at {self.at:%Y-%m-%d %H:%M}"
+
+
+class CardSpan(models.Model):
+    """How long one card was used as it was: from slot `since` to slot `until`.
+
+    While it is the newest span of its card, and that did not change, `until` moves.
+    """
+
+    cluster = models.ForeignKey(Cluster, models.CASCADE, related_name="card_spans")
+    driver = models.CharField(max_length=63)
+    pool = models.CharField(max_length=253)
+    card = models.CharField(max_length=63)
+    since = models.DateTimeField()
+    until = models.DateTimeField()
+    is_newest = models.BooleanField(default=True)
+    # Bytes; null where unknown.
+    total = models.BigIntegerField(null=True)
+    allocated = models.BigIntegerField(null=True)
+    at_least = models.BooleanField(default=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "driver", "pool", "card"],
+                name="inventory_cardspan_newest",
+                condition=models.Q(is_newest=True),
+            )
+        ]
+        indexes = [
+            models.Index(
+                fields=["cluster", "driver", "pool", "card", "until"],
+                name="inventory_cardspan_card",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return (
+            f"{self.driver}/{self.pool}/{self.card} since {self.since:%Y-%m-%d %H:%M}"
+        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from inventory.views import catalogue, devices, fleet
+from inventory.views import catalogue, devices, fleet, history
 
 app_name = "inventory"
 urlpatterns = [
@@ -19,5 +19,7 @@ urlpatterns = [
     ),
     path("c/<str:cluster>/pools/", catalogue.pool_list, name="pool-list"),
     path("c/<str:cluster>/classes/", catalogue.class_list, name="class-list"),
+    path("c/<str:cluster>/history/", history.history, name="history"),
+    path("c/<str:cluster>/history.csv", history.history_csv, name="history-csv"),
     path("clusters/", catalogue.cluster_list, name="cluster-list"),
 ]

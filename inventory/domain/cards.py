@@ -87,6 +87,11 @@ class Card:
     double_advertised: bool = False
 
     @property
+    def key(self) -> tuple[str, str, str]:
+        """Driver, pool and name, by which its history is found."""
+        return self.driver, self.pool, self.name
+
+    @property
     def pools(self) -> frozenset[tuple[str, str]]:
         """The (driver, pool) pairs that publish it: two where two drivers do."""
         return frozenset(

@@ -196,6 +196,13 @@ def fragmentation_of(
     )
 
 
+def matching(
+    occupancies: Iterable[Occupancy], devices: Collection[DeviceKey]
+) -> list[Occupancy]:
+    """Return the cards of which one of some devices is a part."""
+    return [o for o in occupancies if any(part.key in devices for part in o.card.parts)]
+
+
 def _offered(
     occupancy: Occupancy, within: Collection[DeviceKey] | None
 ) -> tuple[Placement, ...]:

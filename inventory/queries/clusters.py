@@ -104,6 +104,13 @@ def owners_of(cluster: str) -> dict[str, str]:
     )
 
 
+def tenants_seen_by(user: User) -> list[str] | None:
+    """Return the tenants whose figures a person may see, None for all; one query."""
+    if user.may(Permission.SEE_HOLDERS):
+        return None
+    return sorted(user.tenants.values_list("name", flat=True))
+
+
 def viewer_of(user: User, cluster: str) -> Viewer:
     """Return what a person may see of a cluster's holders; one query."""
     return Viewer(

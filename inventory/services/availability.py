@@ -34,6 +34,8 @@ class ClassUse:
     # One sentence: why there is no count, or what its selectors stumble over.
     problem: str = ""
     fragmentation: Fragmentation | None = None
+    # (driver, pool, device) of those that match.
+    devices: frozenset[tuple[str, str, str]] | None = None
 
 
 def class_uses(cluster: Cluster, fleet: Fleet, rows: list[ClassRow]) -> list[ClassUse]:
@@ -61,11 +63,16 @@ def _use(engine: Engine, fleet: Fleet, row: ClassRow) -> ClassUse:
     problem = _problem(answer)
     if answer.devices is None:
         return ClassUse(row, problem=problem)
-    keys = [device_key(match) for match in answer.matches]
-    free = sum(map(fleet.is_free, keys))
-    pieces = fragmentation_of(fleet.occupancies, fleet.needs, within=frozenset(keys))
-    failing = answer.devices.error
-    return ClassUse(row, answer.devices.match, free, failing, problem, pieces)
+    keys = frozenset(map(device_key, answer.matches))
+    return ClassUse(
+        row,
+        answer.devices.match,
+        free=sum(fleet.is_free(device_key(match)) for match in answer.matches),
+        failing=answer.devices.error,
+        problem=problem,
+        fragmentation=fragmentation_of(fleet.occupancies, fleet.needs, within=keys),
+        devices=keys,
+    )
 
 
 def device_key(match: str) -> tuple[str, str, str]:

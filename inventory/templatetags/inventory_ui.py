@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from inventory.domain.fragmentation import Fragmentation
     from inventory.domain.gpus import Taint
     from inventory.domain.holds import Reason
+    from inventory.queries.history import Chart
     from inventory.queries.rows import CardRow, Piece
 
 register = template.Library()
@@ -208,7 +209,9 @@ def severity_words(pieces: Fragmentation) -> str:
     if pieces.severity is None:
         return _("How broken up the memory is, is not known: no card publishes any.")
     words = (
-        _("At least half of the cards have 40 GiB free in one piece: large claims fit."),
+        _(
+            "At least half of the cards have 40 GiB free in one piece: large claims fit."
+        ),
         _(
             "Fewer than half of the cards have 40 GiB free in one piece, but there are"
             " pieces of 16 GiB: medium claims fit."
@@ -220,3 +223,16 @@ def severity_words(pieces: Fragmentation) -> str:
         _("Nothing is free, partitions included: every new claim waits."),
     )
     return words[pieces.severity]
+
+
+@register.filter
+def chart_words(chart: Chart) -> str:
+    """Return a chart in one sentence, for who does not see it."""
+    if not chart.known:
+        return _("Nothing was recorded in this time.")
+    peaks = [bucket.peak for bucket in chart.buckets if bucket.peak is not None]
+    return _("Allocated: %(now)s now, peaks between %(least)s and %(most)s.") % {
+        "now": gib(chart.allocated),
+        "least": gib(min(peaks)),
+        "most": gib(max(peaks)),
+    }

@@ -19,6 +19,7 @@ def addresses(cluster) -> list[str]:
     """Return every page of the inventory, each device's page included."""
     base = f"/c/{cluster.name}/"
     lists = ["", "gpus/", "gpus/?view=table", "devices/", "pools/", "classes/"]
+    lists += [f"history/?by={by}" for by in ("cluster", "tenant", "pool")]
     filters = [
         "gpus/?mine=on",
         "gpus/?tainted=on",
@@ -45,7 +46,7 @@ def test_addresses_cover_every_page():
 
     assert names == {
         *("home", "overview", "gpu-list", "device-list", "device-detail"),
-        *("pool-list", "class-list", "cluster-list"),
+        *("pool-list", "class-list", "cluster-list", "history", "history-csv"),
     }
 
 

@@ -129,7 +129,7 @@ def test_fragmentation_counts_cards_by_profile():
     assert found.severity == 0  # the other card is whole
     assert fits["1g.10gb"] == 2
     assert fits["7g.80gb"] == 1
-    assert [p.name for p in found.profiles][0] == "7g.80gb"
+    assert found.profiles[0].name == "7g.80gb"
 
 
 def test_fragmentation_within_a_class_asks_only_its_devices():

@@ -1,0 +1,1 @@
+"""Time: slots, steps, buckets and drawings."""
