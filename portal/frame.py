@@ -31,6 +31,7 @@ SECTIONS = (
             ("devices", "inventory:device-list", True, _("Devices")),
             ("pools", "inventory:pool-list", True, _("Pools")),
             ("classes", "inventory:class-list", True, _("Classes")),
+            ("history", "inventory:history", True, _("History")),
             ("clusters", "inventory:cluster-list", False, _("Clusters")),
         ),
     ),
