@@ -13,7 +13,7 @@ import pghistory
 from django.conf import settings
 from django.db import models
 
-from claims.domain.lifecycle import State
+from claims.domain.lifecycle import IN_CLUSTER, State
 from inventory.models import Cluster
 from portal.accounts.models import Tenant
 
@@ -97,3 +97,8 @@ class ClaimRequest(models.Model):
 
     def __str__(self) -> str:
         return f"{self.public_id} {self.state}"
+
+    @property
+    def is_in_cluster(self) -> bool:
+        """Whether its object is there, or may be: an approval may expire before that."""
+        return self.state in IN_CLUSTER and bool(self.object_uid)

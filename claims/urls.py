@@ -30,6 +30,11 @@ urlpatterns = [
         requests.request_release,
         name="request-release",
     ),
+    path(
+        "requests/<uuid:public_id>/cancel/",
+        requests.request_cancel,
+        name="request-cancel",
+    ),
     path("requests/<uuid:public_id>/pod/", requests.request_pod, name="request-pod"),
     path("c/<str:cluster>/whatif/", whatif.whatif, name="whatif"),
     path("c/<str:cluster>/claims/", claims.claim_list, name="claim-list"),

@@ -17,9 +17,13 @@ from django.utils.translation import pgettext_lazy
 from django.views.decorators.http import require_GET
 
 from inventory.models import Cluster
+from portal.accounts.domain.roles import Permission
 
 if TYPE_CHECKING:
+    from django.contrib.auth.models import AnonymousUser
     from django.http import HttpRequest, HttpResponse
+
+    from portal.accounts.models import User
 
 # Section → (name, URL name, whether it belongs to a cluster, title).
 SECTIONS = (
@@ -43,7 +47,21 @@ SECTIONS = (
             ("claims", "claims:claim-list", True, _("All claims")),
         ),
     ),
+    (
+        _("Govern"),
+        (
+            ("approvals", "approvals:approval-list", False, _("Approvals")),
+            ("exposure", "approvals:exposure", True, _("Exposure")),
+            ("policy", "approvals:policy-detail", False, _("Policy")),
+            ("audit", "audit:audit-list", False, _("Audit")),
+        ),
+    ),
 )
+# What only some people are shown the way to.
+DEMANDS = {
+    "audit": Permission.SEE_AUDIT,
+    "exposure": Permission.SEE_EXPOSURE,
+}
 COLUMNS = (
     "name",
     "kind",
@@ -75,7 +93,7 @@ def frame(request: HttpRequest) -> dict[str, Any]:
     return {
         "clusters": SimpleLazyObject(lambda: [_switch(request, row) for row in rows()]),
         "page_cluster": SimpleLazyObject(chosen),
-        "navigation": SimpleLazyObject(lambda: _navigation(chosen())),
+        "navigation": SimpleLazyObject(lambda: _navigation(chosen(), request.user)),
     }
 
 
@@ -99,8 +117,10 @@ def _switch(request: HttpRequest, row: Cluster) -> dict[str, str]:
     return {"name": row.name, "version": row.kubernetes_version, "href": href}
 
 
-def _navigation(cluster: Cluster | None) -> list[dict[str, Any]]:
-    """Return the sections with their links; those of a cluster only where one is."""
+def _navigation(
+    cluster: Cluster | None, user: User | AnonymousUser
+) -> list[dict[str, Any]]:
+    """Return the sections with the links that lead somewhere for this person."""
     sections = []
     for title, entries in SECTIONS:
         links = [
@@ -110,10 +130,15 @@ def _navigation(cluster: Cluster | None) -> list[dict[str, Any]]:
                 reverse(view, args=[cluster.name] if of_cluster and cluster else []),
             )
             for name, view, of_cluster, label in entries
-            if cluster or not of_cluster
+            if (cluster or not of_cluster) and _may(user, name)
         ]
         sections.append({"title": title, "links": links})
     return sections
+
+
+def _may(user: User | AnonymousUser, name: str) -> bool:
+    demanded = DEMANDS.get(name)
+    return demanded is None or (user.is_authenticated and user.may(demanded))
 
 
 @require_GET

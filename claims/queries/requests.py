@@ -10,7 +10,7 @@ from django.apps import apps
 from django.db.models import Q, QuerySet
 
 from claims.domain.follow import Applied, Following, ObjectState, follow
-from claims.domain.lifecycle import IN_CLUSTER, WORKED_ON
+from claims.domain.lifecycle import WORKED_ON
 from claims.models import ClaimRequest
 from inventory.models import KubeObject
 from portal.accounts.domain.roles import Permission
@@ -107,7 +107,7 @@ def following(claim_request: ClaimRequest, *, now: datetime) -> Following | None
 
     Read from what the watcher stored, in two queries.
     """
-    if claim_request.state not in IN_CLUSTER:
+    if not claim_request.is_in_cluster:
         return None
     plan = claim_request.plan
     rows = KubeObject.objects.filter(

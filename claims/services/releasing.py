@@ -81,7 +81,7 @@ def release(
     """
     agreed = [{"name": name, "uid": uid} for name, uid in pods]
     claim_request.request_id = request_id
-    begun = move(
+    begun = bool(claim_request.object_uid) and move(
         claim_request,
         State.RELEASING,
         actor=user.username,

@@ -52,4 +52,9 @@ def state_kind(state: str) -> str:
 @register.filter
 def actor_word(actor: str) -> str:
     """Return who did something: a person's name as it is, a process in words."""
-    return {"slicewise-worker": _("the portal"), "": _("the portal")}.get(actor, actor)
+    words = {
+        "slicewise-worker": _("the portal"),
+        "slicewise-clock": _("the clock"),
+        "": _("the portal"),
+    }
+    return words.get(actor, actor)

@@ -16,10 +16,12 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from django.views.decorators.vary import vary_on_headers
 
 from claims.domain.follow import FINISHED
-from claims.domain.lifecycle import IN_CLUSTER, State
+from claims.domain.lifecycle import State, sources_of
 from claims.domain.manifest import ordered
 from claims.domain.pod import pod_using
 from claims.queries.requests import following, mine, timeline, visible_to
+from claims.services.ending import cancel
+from claims.services.gate import the_gate
 from claims.services.releasing import release
 from claims.services.starting import start_pod
 from claims.services.yaml_text import dump
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from claims.models import ClaimRequest
 
 PER_PAGE = 50
+CANCELLABLE = frozenset(sources_of(State.CANCELLED))
 SNIPPET_IMAGE = "registry.example.com/your/image:tag"
 
 
@@ -63,10 +66,26 @@ def request_release(request: PortalRequest, public_id: UUID) -> HttpResponse:
     claim_request = _own(request, public_id)
     if request.method == "POST":
         return _release(request, claim_request)
-    if claim_request.state not in IN_CLUSTER:
+    if not claim_request.is_in_cluster:
         return _back(claim_request)
     context = _detail(request, claim_request)
     return render(request, "claims/request_release.html", context)
+
+
+@require_POST
+def request_cancel(request: PortalRequest, public_id: UUID) -> HttpResponse:
+    """Take a request back before anything is made of it."""
+    claim_request = _own(request, public_id)
+    try:
+        cancel(
+            claim_request,
+            user=request.user,
+            request_id=request.request_id,
+            now=timezone.now(),
+        )
+    except PortalError as error:
+        messages.error(request, error.message)
+    return _back(claim_request)
 
 
 @require_POST
@@ -127,7 +146,9 @@ def _detail(request: PortalRequest, claim_request: ClaimRequest) -> dict[str, An
         "following": followed,
         "timeline": timeline(claim_request),
         "is_own": is_own,
-        "may_release": is_own and claim_request.state in IN_CLUSTER,
+        "may_release": is_own and claim_request.is_in_cluster,
+        "may_cancel": is_own and claim_request.state in CANCELLABLE,
+        "standing": the_gate().standing(claim_request),
         "may_start": is_own
         and settings.SLICEWISE_DEMO
         and claim_request.state == State.ACTIVE,

@@ -28,6 +28,7 @@ WORDS = {
     Permission.SEE_ALL_CLAIMS: _lazy("see the claims of every tenant"),
     Permission.DECIDE: _lazy("decide about requests"),
     Permission.SEE_AUDIT: _lazy("see the audit trail"),
+    Permission.SEE_EXPOSURE: _lazy("see who sees whose devices"),
 }
 
 

@@ -23,12 +23,18 @@ class Permission(StrEnum):
     SEE_ALL_CLAIMS = "claims.see-all"
     DECIDE = "approvals.decide"
     SEE_AUDIT = "audit.see"
+    SEE_EXPOSURE = "exposure.see"
 
 
 EVERYONE = frozenset({Permission.SEE_INVENTORY, Permission.COMPOSE})
 GRANTS: dict[Role, frozenset[Permission]] = {
     Role.APPROVER: frozenset(
-        {Permission.DECIDE, Permission.SEE_HOLDERS, Permission.SEE_ALL_CLAIMS}
+        {
+            Permission.DECIDE,
+            Permission.SEE_EXPOSURE,
+            Permission.SEE_HOLDERS,
+            Permission.SEE_ALL_CLAIMS,
+        }
     ),
     Role.ADMIN: frozenset(
         {
@@ -36,10 +42,17 @@ GRANTS: dict[Role, frozenset[Permission]] = {
             Permission.SEE_HOLDERS,
             Permission.SEE_ALL_CLAIMS,
             Permission.SEE_AUDIT,
+            Permission.SEE_EXPOSURE,
+            Permission.DECIDE,
         }
     ),
     Role.AUDITOR: frozenset(
-        {Permission.SEE_AUDIT, Permission.SEE_HOLDERS, Permission.SEE_ALL_CLAIMS}
+        {
+            Permission.SEE_AUDIT,
+            Permission.SEE_EXPOSURE,
+            Permission.SEE_HOLDERS,
+            Permission.SEE_ALL_CLAIMS,
+        }
     ),
 }
 

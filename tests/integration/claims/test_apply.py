@@ -112,7 +112,7 @@ def test_submit_refuses_a_namespace_of_others(submitted, template, namespace):
 
 
 def test_submit_refuses_admin_access_where_nobody_may_approve(submitted, template):
-    with pytest.raises(SubmitRefused, match="nobody may decide") as refused:
+    with pytest.raises(SubmitRefused, match="too few people may decide") as refused:
         submitted(template(adminAccess=True, allocationMode="All"))
     assert refused.value.code == "policy.denied"
 

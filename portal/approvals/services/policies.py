@@ -1,0 +1,139 @@
+"""Store a new version of the policy, and say beforehand what it would change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import Max
+from django.utils.translation import gettext as _
+
+from claims.models import ClaimRequest
+from claims.services.gate import Wish
+from portal.approvals.domain.policy import BadPolicy, Policy, Rule, judge
+from portal.approvals.models import PolicyRule, PolicySet
+from portal.approvals.queries.policies import policy_in_force
+from portal.approvals.services.gating import asked_of
+from portal.core.errors import PortalError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+DRY_RUN_DAYS = 90
+
+
+class PolicyRefused(PortalError):
+    """The rules cannot be used; the message says which and why."""
+
+    code = "policy.invalid"
+
+
+@dataclass(frozen=True)
+class Changed:
+    """A past request that a new policy would have judged otherwise."""
+
+    claim_request: ClaimRequest
+    before: Rule
+    after: Rule
+
+
+def read_rules(documents: object) -> tuple[Rule, ...]:
+    """Return the rules of a JSON list.
+
+    Raises:
+        PolicyRefused: They cannot be used.
+    """
+    if not isinstance(documents, list) or not documents:
+        raise PolicyRefused(
+            _(
+                "A policy is a list of rules with at least one in it: see docs/policy.md."
+            )
+        )
+    try:
+        rules = tuple(Rule.from_document(_mapping(each)) for each in documents)
+    except BadPolicy as error:
+        raise PolicyRefused(str(error)) from error
+    names = [rule.name for rule in rules]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise PolicyRefused(
+            _("Two rules are named %(name)s: give each its own name.")
+            % {"name": ", ".join(twice)}
+        )
+    return rules
+
+
+def _mapping(document: object) -> dict[str, Any]:
+    if not isinstance(document, dict):
+        raise BadPolicy("Each rule must be an object with a name and an effect.")
+    if "effect" not in document:
+        raise BadPolicy(f"Rule {document.get('name')}: effect is missing.")
+    return document
+
+
+def store_policy(
+    rules: Sequence[Rule], *, by: str, note: str, now: datetime
+) -> PolicySet:
+    """Put a new version in force.
+
+    Raises:
+        PolicyRefused: Somebody else stored a version at the same moment.
+    """
+    newest = PolicySet.objects.aggregate(newest=Max("version"))["newest"] or 0
+    try:
+        with transaction.atomic():
+            made = PolicySet.objects.create(
+                version=newest + 1, note=note, created_by=by, created_at=now
+            )
+            PolicyRule.objects.bulk_create(
+                PolicyRule(
+                    policy_set=made,
+                    position=position,
+                    name=rule.name,
+                    document=rule.document(),
+                )
+                for position, rule in enumerate(rules)
+            )
+    except IntegrityError as error:
+        raise PolicyRefused(
+            _(
+                "Somebody stored another version a moment ago: look at it, then try again."
+            )
+        ) from error
+    return made
+
+
+def would_change(rules: Sequence[Rule], *, now: datetime) -> tuple[int, list[Changed]]:
+    """Return how many requests of the last 90 days there are, and which would differ."""
+    old, new = policy_in_force(), Policy(-1, tuple(rules))
+    since = now - timedelta(days=DRY_RUN_DAYS)
+    rows = ClaimRequest.objects.filter(submitted_at__gte=since).select_related(
+        "plan__cluster", "tenant", "requester"
+    )
+    changed, total = [], 0
+    for claim_request in rows.order_by("submitted_at").iterator(chunk_size=500):
+        total += 1
+        asked = asked_of(wish_of(claim_request))
+        before, after = judge(old, asked).rule, judge(new, asked).rule
+        if _deciding(before) != _deciding(after):
+            changed.append(Changed(claim_request, before, after))
+    return total, changed
+
+
+def wish_of(claim_request: ClaimRequest) -> Wish:
+    """Return what a past request asked for, at the moment that it did."""
+    return Wish(
+        user=claim_request.requester,
+        tenant=claim_request.tenant,
+        cluster=claim_request.plan.cluster,
+        manifest=claim_request.plan.manifest,
+        now=claim_request.submitted_at,
+        ends_at=claim_request.expires_at,
+    )
+
+
+def _deciding(rule: Rule) -> tuple[object, ...]:
+    if rule.effect == "approve":
+        return (rule.effect, rule.approvals, rule.role)
+    return (rule.effect,)
