@@ -1,0 +1,158 @@
+"""What `make bench` measures, one function a row."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.conf import settings
+from django.utils import timezone
+
+from claims.services.preview import preview
+from inventory.domain.engine import Snapshot
+from inventory.services.engines import engine_for
+from inventory.services.loading import load_cluster
+from tests.bench import problems
+
+HERE = Path(__file__).resolve().parent
+ROUNDS = 7
+
+
+@dataclass(frozen=True)
+class Found:
+    """One figure: whether its target holds, and the sentence that says it."""
+
+    holds: bool
+    sentence: str
+
+
+def reference_seconds(problem: dict) -> float:
+    """Return the median seconds that Kubernetes' own allocator takes, alone."""
+    program = _reference_program()
+    done = subprocess.run(
+        [program, "-repeat", str(ROUNDS)],
+        input=json.dumps(problem).encode(),
+        capture_output=True,
+        check=True,
+        env={**os.environ, "GOMAXPROCS": "1"},
+    )
+    return statistics.median(json.loads(done.stdout)["micros"]) / 1e6
+
+
+def _reference_program() -> Path:
+    """Return the built reference, made with the engine's own module file."""
+    engine = settings.BASE_DIR / "engine"
+    folder = Path(settings.SLICEWISE_RUN_DIR).parent / "reference"
+    folder.mkdir(exist_ok=True)
+    for name in ("go.mod", "go.sum"):
+        shutil.copy(engine / name, folder / name)
+    shutil.copy(HERE / "reference" / "main.go", folder / "main.go")
+    subprocess.run(
+        ["go", "build", "-buildvcs=false", "-trimpath", "-o", "reference", "."],
+        cwd=folder,
+        check=True,
+    )
+    return folder / "reference"
+
+
+def timed(ask: Callable[[], object], rounds: int = ROUNDS) -> list[float]:
+    """Return the seconds of each of some rounds, sorted; one unmeasured goes before."""
+    ask()
+    taken = []
+    for _ in range(rounds):
+        started = time.perf_counter()
+        ask()
+        taken.append(time.perf_counter() - started)
+    return sorted(taken)
+
+
+def preview_row() -> Iterator[Found]:
+    """Preview of a claim over 1,000 nodes, against the allocator alone."""
+    for shape in [(1000, 0, 60), (800, 200, 60)]:
+        problem = problems.problem(*shape)
+        cluster = load_cluster(
+            "bench",
+            problems.objects(problem),
+            kubernetes_version="1.37.2",
+            feature_gates={},
+            now=timezone.now(),
+        ).cluster
+        ours = statistics.median(
+            timed(lambda c=cluster, p=problem: preview(c, p["claims"]))
+        )
+        theirs = reference_seconds(problem)
+        ratio = ours / theirs
+        yield Found(
+            ratio <= 1.5,
+            f"{shape}: {ours * 1000:.0f} ms, allocator alone {theirs * 1000:.0f} ms,"
+            f" ratio {ratio:.2f} of at most 1.5",
+        )
+
+
+def keystroke_row() -> Iterator[Found]:
+    """A CEL field's verdict and counts over 40,000 devices."""
+    problem = problems.problem(312, 247, 60)
+    cluster = load_cluster(
+        "bench",
+        problems.objects(problem),
+        kubernetes_version="1.37.2",
+        feature_gates={},
+        now=timezone.now(),
+    ).cluster
+    engine = engine_for(cluster)
+    within = ['device.driver == "gpu.nvidia.com"']
+    expression = problem["claims"][0]["spec"]["devices"]["requests"][0][
+        "firstAvailable"
+    ][0]["selectors"][0]["cel"]["expression"]
+    total = engine.evaluate([expression], within=within).total
+
+    def keystroke() -> None:
+        engine.check([expression])
+        engine.evaluate([expression], within=within)
+
+    taken = timed(keystroke, rounds=40)
+    p95 = taken[int(len(taken) * 0.95)]
+    yield Found(
+        p95 < 0.3, f"{total:,} devices: p95 {p95 * 1000:.0f} ms of at most 300 ms"
+    )
+    each = statistics.median(
+        timed(lambda: one_by_one(cluster, within, expression), rounds=5)
+    )
+    ratio = statistics.median(taken) / each
+    yield Found(
+        ratio <= 0.3,
+        f"{total:,} devices: ratio {ratio:.2f} of at most 0.3 of each device in turn"
+        f" ({each * 1000:.0f} ms)",
+    )
+
+
+def one_by_one(cluster: object, within: list[str], expression: str) -> None:
+    """Evaluate with no device taken for another that looks alike."""
+    import httpx
+
+    engine = engine_for(cluster)  # type: ignore[arg-type]
+    snapshot: Snapshot = engine.snapshot  # type: ignore[assignment]
+    body = {
+        "cluster": snapshot.cluster_id,
+        "revision": snapshot.revision,
+        "gates": list(engine.gates),
+        "within": within,
+        "expressions": [expression],
+        "oneByOne": True,
+    }
+    transport = httpx.HTTPTransport(uds=str(engine.process.socket))
+    with httpx.Client(transport=transport, timeout=30) as client:
+        client.post("http://engine/v1/cel/evaluate", json=body).raise_for_status()
+
+
+ROWS: dict[str, Callable[[], Iterator[Found]]] = {
+    "preview": preview_row,
+    "keystroke": keystroke_row,
+}
