@@ -128,7 +128,7 @@ def _compile(version: str, cached: Path) -> Path:
         cached = HERE / "bin" / f".new-{version}-{os.getpid()}"
         cached.parent.mkdir(parents=True, exist_ok=True)
         env.setdefault("GOCACHE", str(HERE / "bin" / ".cache"))
-    go = _go()
+    go = go_command()
     print(
         f"Building the engine for Kubernetes {version} "
         "(half a minute; some minutes the first time)",
@@ -191,7 +191,7 @@ def _place(cached: Path, target: Path) -> None:
         cached.unlink(missing_ok=True)
 
 
-def _go() -> str:
+def go_command() -> str:
     """Return a Go that is new enough: the machine's, else the pinned wheel's."""
     found = shutil.which("go")
     if found and _go_version(found) >= OLDEST_GO:

@@ -16,6 +16,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from claims.services.preview import preview
+from engine.build import go_command
 from inventory.domain.engine import Snapshot
 from inventory.services.engines import engine_for
 from inventory.services.loading import load_cluster
@@ -55,7 +56,7 @@ def _reference_program() -> Path:
         shutil.copy(engine / name, folder / name)
     shutil.copy(HERE / "reference" / "main.go", folder / "main.go")
     subprocess.run(
-        ["go", "build", "-buildvcs=false", "-trimpath", "-o", "reference", "."],
+        [go_command(), "build", "-buildvcs=false", "-trimpath", "-o", "reference", "."],
         cwd=folder,
         check=True,
     )
