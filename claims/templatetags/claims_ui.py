@@ -6,6 +6,7 @@ from django import template
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
+from claims.domain.binding import Binding, Readiness
 from claims.domain.follow import ClaimState, ObjectState
 from claims.domain.lifecycle import State
 
@@ -31,6 +32,10 @@ SHOWN = {
     ClaimState.RESERVED: (gettext_lazy("Reserved"), "good"),
     ClaimState.UNRESERVED: (gettext_lazy("Allocated, used by no pod"), "warn"),
     ClaimState.TERMINATING: (gettext_lazy("Terminating"), "warn"),
+    Readiness.AWAITED: (gettext_lazy("Waits for its devices"), "warn"),
+    Readiness.MET: (gettext_lazy("Devices are ready"), "good"),
+    Readiness.FAILED: (gettext_lazy("A device failed"), "bad"),
+    Readiness.TIMED_OUT: (gettext_lazy("Waited too long"), "bad"),
     ObjectState.PRESENT: (gettext_lazy("In the cluster"), "good"),
     ObjectState.MISSING: (pgettext_lazy("object", "Missing"), "bad"),
     ObjectState.UNSEEN: (gettext_lazy("Not seen yet"), "info"),
@@ -58,3 +63,40 @@ def actor_word(actor: str) -> str:
         "": _("the portal"),
     }
     return words.get(actor, actor)
+
+
+@register.filter
+def binding_words(binding: Binding) -> str:
+    """Return how far devices are with what they wait for, in a sentence."""
+    waited = _("an unknown time")
+    if binding.waited is not None:
+        waited = _("%(n)d s") % {"n": binding.waited.total_seconds()}
+    limit = binding.timeout.total_seconds()
+    sentences = {
+        Readiness.AWAITED: _(
+            "The devices are allocated, but the pod starts only when they are ready:"
+            " it has waited %(waited)s of at most %(limit)d s (the default)."
+        ),
+        Readiness.MET: _("The devices became ready after %(waited)s."),
+        Readiness.FAILED: _(
+            "A device could not be made ready after %(waited)s; the scheduler gives"
+            " this allocation up and tries again."
+        ),
+        Readiness.TIMED_OUT: _(
+            "The devices were not ready within %(limit)d s (the default); the scheduler"
+            " gives this allocation up and may choose other devices."
+        ),
+    }
+    return sentences[binding.state] % {"waited": waited, "limit": limit}
+
+
+@register.filter
+def command_words(shows: str) -> str:
+    """Return what a command shows."""
+    return {
+        "claim": _("The claim and its state"),
+        "devices": _("What it was given, request by request"),
+        "slices": _("What the driver publishes"),
+        "pod": _("The pod and its events"),
+        "gpus": _("The GPUs as the container sees them"),
+    }[shows]

@@ -1,0 +1,87 @@
+"""A claim's page: within rights, with what it waits for."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pytest
+from django.utils import timezone
+
+from tests.integration.pages.conftest import claim, result
+from tests.integration.pages.test_pages import html, queries
+
+SHARE = "/c/demo/claims/ai-serving/orchid-share/"
+
+
+def test_claim_page_shows_devices_and_commands(held_cluster, browse, ada):
+    page = html(browse(ada), SHARE)
+
+    assert 'href="/c/demo/devices/gpu.nvidia.com/gpu-h100-share-a/gpu-0/"' in page
+    assert "memory 16Gi" in page
+    assert "kubectl get resourceclaim orchid-share --namespace ai-serving" in page
+    assert "on the node only" in page
+    assert "time not published" in page
+    assert "Binding conditions" not in page
+
+
+def test_claim_page_of_another_tenant_is_none(held_cluster, browse, ada, cleo, eli):
+    maple = "/c/demo/claims/maple-lab/maple-share/"
+
+    assert browse(ada).get(maple).status_code == 404
+    assert browse(cleo).get(SHARE).status_code == 404
+    assert browse(cleo).get(maple).status_code == 200
+    assert browse(eli).get(maple).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("age", "conditions", "words"),
+    [
+        (30, [], "it has waited"),
+        (30, ["FabricAttached"], "became ready after"),
+        (30, ["FabricAttachFailed"], "could not be made ready"),
+        (700, [], "not ready within 600 s"),
+    ],
+)
+def test_claim_page_tells_binding(age, conditions, words, load_fleets, browse, ada):
+    moment = timezone.now() - dt.timedelta(seconds=age)
+    told = [
+        {
+            "type": name,
+            "status": "True",
+            "message": "attached to port 7",
+            "lastTransitionTime": timezone.now().isoformat(),
+        }
+        for name in conditions
+    ]
+    device = {"driver": "composable.example.com", "pool": "rack-7", "device": "gpu-0"}
+    waiting = result(
+        "rack-7",
+        "gpu-0",
+        driver="composable.example.com",
+        bindingConditions=["FabricAttached"],
+        bindingFailureConditions=["FabricAttachFailed"],
+    )
+    body = claim("ai-serving", "orchid-fabric", waiting)
+    body["status"]["allocation"]["allocationTimestamp"] = moment.isoformat()
+    body["status"]["devices"] = [{**device, "conditions": told}]
+    load_fleets("composable-gpu-binding-conditions", extra=[body])
+
+    page = html(browse(ada), "/c/demo/claims/ai-serving/orchid-fabric/")
+
+    assert words in page
+    assert ("attached to port 7" in page) == bool(conditions)
+
+
+def test_claim_page_makes_constant_queries(held_cluster, browse, ada):
+    client = browse(ada)
+
+    found = {
+        queries(client, SHARE),
+        queries(client, SHARE.replace("share", "notebook")),
+    }
+
+    assert len(found) == 1
+
+
+def test_claim_list_leads_to_the_claim(held_cluster, browse, ada):
+    assert f'href="{SHARE}"' in html(browse(ada), "/c/demo/claims/")

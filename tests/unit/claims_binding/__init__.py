@@ -1,0 +1,1 @@
+"""What a claim waits for, and how to see it."""
