@@ -26,7 +26,11 @@ PEOPLE = (
     Person("eli@audit", "audit-demo-eli", "auditor", ("auditor",)),
 )
 # Tenant → its namespaces in the demo's cluster; its Kubernetes group is `tenant-group`.
-TENANTS = {"orchid": ("ai-serving", "ai-training"), "maple": ("maple-lab",)}
+# In gpu-monitoring, administrative access may be asked for.
+TENANTS = {
+    "orchid": ("ai-serving", "ai-training", "gpu-monitoring"),
+    "maple": ("maple-lab",),
+}
 
 
 def log_ins() -> str:
