@@ -32,5 +32,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("portal.approvals.urls")),
     path("", include((audit, "audit"))),
 ]
+handler400 = "portal.core.views.bad_request"
 handler403 = "portal.core.views.permission_denied"
 handler404 = "portal.core.views.page_not_found"

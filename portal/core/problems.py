@@ -13,6 +13,7 @@ import structlog
 from django.http import JsonResponse
 from django.shortcuts import render
 from django.utils.deprecation import MiddlewareMixin
+from django.utils.translation import gettext as _
 
 from portal.core.errors import PortalError
 
@@ -101,6 +102,17 @@ class ProblemMiddleware(MiddlewareMixin):
             {"message": exception.message, "code": exception.code},
             status=409 if exception.permanent else 503,
         )
+
+
+def refusal(request: HttpRequest, status: int) -> JsonResponse:
+    """Return a refusal from before any view was reached as a problem document."""
+    code, detail = {
+        400: ("request.unreadable", _("The address or a header cannot be used.")),
+        403: ("request.forbidden", _("This account may not do that.")),
+        404: ("request.not_found", _("There is nothing at this address: check it.")),
+    }[status]
+    document = problem(request, status=status, code=code, detail=detail)
+    return JsonResponse(document, status=status, content_type=PROBLEM_JSON)
 
 
 def problem_response(request: HttpRequest, error: PortalError) -> JsonResponse:

@@ -15,11 +15,19 @@ from django.views.decorators.http import require_GET, require_safe
 from redis.exceptions import RedisError
 
 from portal.core import live
+from portal.core.problems import API, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from django.http import HttpRequest
+
+
+_STATUSES = {
+    defaults.bad_request: 400,
+    defaults.permission_denied: 403,
+    defaults.page_not_found: 404,
+}
 
 
 def _number(text: str) -> int:
@@ -50,6 +58,11 @@ async def events(
     return response
 
 
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer 400 in words; see `_told`."""
+    return _told(defaults.bad_request, request, exception)
+
+
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Answer 403 in words; see `_told`."""
     return _told(defaults.permission_denied, request, exception)
@@ -65,12 +78,14 @@ def _told(
     request: HttpRequest,
     exception: Exception,
 ) -> HttpResponse:
-    """Render an error page and give its database connection back.
+    """Render an error page and give its database connection back; below /api/ a problem.
 
     Under ASGI Django renders it in a thread of the default executor, whose
     connection it never closes: it would outlive a restart of Postgres, broken.
     """
     try:
+        if request.path.startswith(API):
+            return refusal(request, _STATUSES[view])
         return view(request, exception)
     finally:
         live.release_connections()
