@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from claims.domain.defaulting import defaulted_claim
-from claims.domain.preview import Outcome, claim_of
+from claims.domain.preview import claim_of
 from claims.domain.why.changes import Change, Rank, applied
 from claims.domain.why.offers import endings, ladders
-from claims.services.explaining import asets, reasons_on
 from inventory.domain.engine import Row
 from portal.core.errors import PortalError
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from claims.domain.preview import Preview
     from claims.domain.why.changes import Ladder
     from claims.domain.why.reasons import AskReason
-    from claims.services.explaining import Question
+    from claims.services.explaining import Question, Why
     from inventory.gateways.engine import AsyncEngine
 
 Json = dict[str, Any]
@@ -36,6 +35,8 @@ MOST_SHOWN = 5
 MOST_OF_KIND = 2
 MOST_NODES = 48
 AT_ONCE = 3
+# What answers on the way may take after the budget.
+GRACE_SECONDS = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,7 @@ class Proven:
 async def achanges(
     question: Question,
     preview: Preview,
+    why: Why | None,
     *,
     own: frozenset[str] = frozenset(),
     budget: float = BUDGET_SECONDS,
@@ -81,44 +83,47 @@ async def achanges(
         question: the claim.
         preview: what the engine said of it; where it fits somewhere, or ends in an
             error on every node, nothing is tried.
+        why: what was found out about it.
         own: namespaces of the reader, whose claims are tried first.
         budget: seconds for all of it.
 
     Raises:
         EngineUnavailable, EngineDeadline, EngineRefused: each says what to do.
     """
-    refusing = [n for n, a in preview.nodes.items() if a.outcome == Outcome.NO]
-    if preview.fitting or not refusing:
+    if preview.fitting or why is None:
         return []
     ends = time.monotonic() + budget
-    sets = await asets(question)
-    if sets is None:
-        return []
-    by_node = {node: reasons_on(question, sets, node) for node in refusing}
-    short = {
-        reason.name
-        for reasons in by_node.values()
-        for reason in reasons
-        if not reason.is_enough
-    }
-    names = short or {ask.name for ask in question.asked.asks}
-    prover = _Prover(question, _likely(by_node), len(refusing), ends)
-    found = ladders(question.asked, sets, question.ground, names)
+    left = _most_left(why)
+    prover = _Prover(question, _likely(why.asks), len(why.asks), ends)
+    found = ladders(question.asked, why.sets, question.ground, left)
     tries = [prover.climbed(ladder, place) for place, ladder in enumerate(found)]
-    every = (reason for reasons in by_node.values() for reason in reasons)
+    every = (reason for reasons in why.asks.values() for reason in reasons)
     tries += [
         prover.ended(claim, place) for place, claim in enumerate(endings(every, own))
     ]
     return _chosen(await _within(tries, ends))
 
 
+def _most_left(why: Why) -> dict[str, int]:
+    """Return the asks that are short somewhere, or all, and the most a node has left."""
+    reasons = [reason for asks in why.asks.values() for reason in asks]
+    short = {reason.name for reason in reasons if not reason.is_enough}
+    most: dict[str, int] = {}
+    for reason in reasons:
+        if not short or reason.name in short:
+            most[reason.name] = max(reason.left, most.get(reason.name, 0))
+    return most
+
+
 def _likely(by_node: dict[str, tuple[AskReason, ...]]) -> list[str]:
     """Return the nodes where a change is likeliest to help, not too many."""
 
-    def devices(node: str) -> int:
-        return sum(reason.of_class for reason in by_node[node])
+    def devices(node: str) -> tuple[int, int]:
+        reasons = by_node[node]
+        left = sum(reason.left for reason in reasons)
+        return -left, -sum(reason.of_class for reason in reasons)
 
-    ordered = sorted(by_node, key=lambda node: (-devices(node), node))
+    ordered = sorted(by_node, key=lambda node: (devices(node), node))
     return ordered[:MOST_NODES]
 
 
@@ -130,7 +135,7 @@ async def _within(
     if not tasks:
         return []
     try:
-        left = max(0.05, ends - time.monotonic())
+        left = max(0.0, ends - time.monotonic()) + GRACE_SECONDS
         done, _pending = await asyncio.wait(tasks, timeout=left)
     finally:
         for task in tasks:
@@ -180,12 +185,15 @@ class _Prover:
     async def climbed(self, ladder: Ladder, place: int) -> Proven | None:
         """Return the smallest rung with which the claim fits, or None.
 
-        What is ordered is halved, from its greatest change down.
+        The smallest is tried first, then the greatest; between them it is halved.
+        Where time ends, the smallest that was proven by then.
         """
         low, high = 0, len(ladder.rungs) - 1
-        best = await self._fits(ladder.rungs[high])
-        if not best:
+        if best := await self._fits(ladder.rungs[0]):
+            return Proven(ladder.rungs[0], None, best, self.is_partial, place)
+        if not high or not (best := await self._fits(ladder.rungs[high])):
             return None
+        low = 1
         while low < high:
             middle = (low + high) // 2
             found = await self._fits(ladder.rungs[middle])

@@ -130,29 +130,76 @@ def question_of(
     )
 
 
-async def aexplain(question: Question, preview: Preview) -> dict[str, NodeReason]:
-    """Return why the claim does not fit, for every node that says no.
+@dataclass(frozen=True, slots=True)
+class Why:
+    """What was found out about a claim that does not fit everywhere.
 
-    What cannot be asked in time is left out: no reason is better than a wrong one.
+    Attributes:
+        sets: what class and selectors leave for each ask.
+        asks: of each node that says no, or nothing in time, every ask's reason.
+    """
+
+    sets: dict[str, AskSets]
+    asks: dict[str, tuple[AskReason, ...]]
+
+
+async def awhy(question: Question, preview: Preview) -> Why | None:
+    """Return what keeps each ask from each node that does not fit.
+
+    None where there is nothing to explain, or a selector is faulty.
 
     Raises:
         EngineUnavailable, EngineDeadline, EngineRefused: each says what to do.
     """
-    refusing = [n for n, a in preview.nodes.items() if a.outcome == Outcome.NO]
+    refusing = unfitting(preview)
     if not refusing:
-        return {}
+        return None
     sets = await asets(question)
     if sets is None:
+        return None
+    return await asyncio.to_thread(_why, question, sets, refusing)
+
+
+def _why(question: Question, sets: dict[str, AskSets], nodes: list[str]) -> Why:
+    return Why(sets, {node: _reasons_on(question, sets, node) for node in nodes})
+
+
+async def aexplain(
+    question: Question, preview: Preview, why: Why | None
+) -> dict[str, NodeReason]:
+    """Return why the claim does not fit, for every node that says no, or nothing in time.
+
+    Of a node that is undecided it says what is short all the same. What cannot
+    be asked in time is left out: no reason is better than a wrong one.
+
+    Raises:
+        EngineUnavailable, EngineDeadline, EngineRefused: each says what to do.
+    """
+    if why is None:
         return {}
-    reasons = {node: NodeReason(reasons_on(question, sets, node)) for node in refusing}
-    alone = [node for node in refusing if _each_fits(question.asked, reasons[node])]
+    reasons = {node: NodeReason(asks) for node, asks in why.asks.items()}
+    alone = [
+        node
+        for node in reasons
+        if preview.nodes[node].outcome == Outcome.NO
+        and _each_fits(question.asked, reasons[node])
+    ]
     blames = await _ablames(question, alone)
     return reasons | {
         node: NodeReason(reasons[node].asks, blame) for node, blame in blames.items()
     }
 
 
-def reasons_on(
+def unfitting(preview: Preview) -> list[str]:
+    """Return the nodes that say no, and those that are undecided."""
+    return [
+        name
+        for name, node in preview.nodes.items()
+        if node.outcome in (Outcome.NO, Outcome.UNDECIDED)
+    ]
+
+
+def _reasons_on(
     question: Question, sets: Mapping[str, AskSets], node: str
 ) -> tuple[AskReason, ...]:
     """Return each ask's reason on one node."""

@@ -21,7 +21,7 @@ from claims.domain.preview import Outcome, claim_of
 from claims.services.change_sentences import change_sentence, where_sentence
 from claims.services.counterfactual import achanges
 from claims.services.diagnosing import hidden_from
-from claims.services.explaining import aexplain, question_of
+from claims.services.explaining import aexplain, awhy, question_of, unfitting
 from claims.services.preview import apreview, apreview_alternatives
 from claims.services.shown import (
     AlternativeRow,
@@ -43,11 +43,11 @@ from portal.accounts.queries import namespaces_of
 from portal.core.errors import PortalError
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from claims.domain.preview import AlternativePreview, NodePreview, Preview
     from claims.services.counterfactual import Proven
-    from claims.services.explaining import NodeReason, Question
+    from claims.services.explaining import NodeReason
     from inventory.domain.engine import Copies
     from inventory.models import Cluster
     from portal.accounts.models import User
@@ -90,10 +90,10 @@ async def ashow(cluster: Cluster, manifest: Json, reader: Reader) -> Shown:
     claim = claim_of(manifest)
     preview = await apreview(cluster, [claim])
     marks = await sync_to_async(_marked)(cluster)
-    alternatives, copies, reasons, changes = await asyncio.gather(
+    alternatives, copies, (reasons, changes) = await asyncio.gather(
         _aalternatives(cluster, claim, preview),
         _acopies(cluster, claim, preview),
-        *_awhy(await sync_to_async(question_of)(cluster, manifest), preview, reader),
+        _awhy(cluster, manifest, preview, reader),
     )
     rows = tuple(_rows(_Answers(preview, claim, marks, copies, reasons), reader))
     scores = sorted(
@@ -128,28 +128,23 @@ async def _aalternatives(
     return [] if preview.pod_error else await apreview_alternatives(cluster, claim)
 
 
-def _awhy(
-    question: Question | None, preview: Preview, reader: Reader
-) -> tuple[Coroutine[Any, Any, Reasons], Coroutine[Any, Any, list[Proven]]]:
-    """Return the questions why nodes say no, and what would help."""
-    return _areasons(question, preview), _achanges(question, preview, reader)
-
-
-async def _areasons(question: Question | None, preview: Preview) -> Reasons:
-    """Return reasons node by node; none where the engine does not say in time."""
+async def _awhy(
+    cluster: Cluster, manifest: Json, preview: Preview, reader: Reader
+) -> tuple[Reasons, list[Proven]]:
+    """Return why nodes say no, and what would help; nothing that is not found in time."""
+    if not unfitting(preview):
+        return {}, []
+    question = await sync_to_async(question_of)(cluster, manifest)
+    if question is None:
+        return {}, []
     try:
-        return await aexplain(question, preview) if question else {}
+        why = await awhy(question, preview)
+        return await asyncio.gather(
+            aexplain(question, preview, why),
+            achanges(question, preview, why, own=reader.own),
+        )
     except PortalError:
-        return {}
-
-
-async def _achanges(
-    question: Question | None, preview: Preview, reader: Reader
-) -> list[Proven]:
-    try:
-        return await achanges(question, preview, own=reader.own) if question else []
-    except PortalError:
-        return []
+        return {}, []
 
 
 def _helps(changes: list[Proven], reader: Reader) -> Iterator[Help]:
@@ -260,7 +255,9 @@ def _alike(answers: _Answers) -> dict[tuple[str, str, Any], list[str]]:
         if node.outcome not in (Outcome.FITS, Outcome.ERROR):
             why = answers.reasons.get(name)
             key = why.key if why else None
-            groups[node.outcome.value, node.message, key].append(name)
+            # Why it is undecided names the node; what is short says more.
+            message = "" if why else node.message
+            groups[node.outcome.value, message, key].append(name)
     return groups
 
 

@@ -31,7 +31,7 @@ MOST_ENDINGS = 12
 
 
 def ladders(
-    asked: Asked, sets: Mapping[str, AskSets], ground: Ground, names: Iterable[str]
+    asked: Asked, sets: Mapping[str, AskSets], ground: Ground, left: Mapping[str, int]
 ) -> list[Ladder]:
     """Return the changes worth trying, the smallest kinds first.
 
@@ -39,14 +39,17 @@ def ladders(
         asked: the claim.
         sets: what class and selectors leave for each ask.
         ground: the cluster.
-        names: of the asks that find too little somewhere.
+        left: asks that find too little somewhere → how many devices the best node
+            has left for it.
     """
-    wanted = set(names)
     found = [
         ladder
         for ask in asked.asks
-        if ask.name in wanted
-        for ladder in _of_ask(ask, sets[ask.name], ground)
+        if ask.name in left
+        for ladder in [
+            *_of_ask(ask, sets[ask.name], ground),
+            *_fewer(ask, left[ask.name]),
+        ]
     ]
     for path, body in asked.constraints:
         key = str(body.get("matchAttribute") or body.get("distinctAttribute"))
@@ -71,7 +74,6 @@ def _of_ask(ask: Ask, sets: AskSets, ground: Ground) -> Iterator[Ladder]:
     for part in sets.parts:
         if part.after != sets.of_class:
             yield from _other_values(ask, part, sets, ground)
-    yield from _fewer(ask)
     yield from _less(ask, sets, ground)
     yield from _tolerating(ask, sets, ground)
     yield from _dropped(ask, sets)
@@ -114,15 +116,16 @@ def _with_value(
     return Change(rank, part.path, whole, new, ask.name, values)
 
 
-def _fewer(ask: Ask) -> Iterator[Ladder]:
+def _fewer(ask: Ask, left: int) -> Iterator[Ladder]:
+    """Yield lower counts, none above what the best node has left."""
     if ask.is_all:
         path = f"{ask.path}.allocationMode"
         yield Ladder((Change(Rank.COUNT, path, "All", "ExactCount", ask.name),))
-    elif ask.count > 1:
+    elif highest := min(ask.count - 1, left):
         path = f"{ask.path}.count"
         rungs = (
             Change(Rank.COUNT, path, ask.count, count, ask.name)
-            for count in range(ask.count - 1, 0, -1)
+            for count in range(highest, 0, -1)
         )
         yield Ladder(tuple(rungs))
 

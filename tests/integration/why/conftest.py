@@ -10,7 +10,7 @@ from asgiref.sync import async_to_sync, sync_to_async
 
 from claims.domain.preview import claim_of
 from claims.services.counterfactual import achanges
-from claims.services.explaining import aexplain, question_of
+from claims.services.explaining import aexplain, awhy, question_of
 from claims.services.filed import file_of
 from claims.services.preview import apreview
 from inventory.gateways.files import read_objects
@@ -40,8 +40,9 @@ class Case:
         async def ask():
             question = await sync_to_async(question_of)(self.cluster, manifest)
             preview = await apreview(self.cluster, [claim_of(manifest)])
-            reasons = await aexplain(question, preview)
-            changes = await achanges(question, preview, own=own, budget=budget)
+            why = await awhy(question, preview)
+            reasons = await aexplain(question, preview, why)
+            changes = await achanges(question, preview, why, own=own, budget=budget)
             return preview, reasons, changes
 
         return async_to_sync(ask)()
