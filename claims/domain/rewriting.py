@@ -30,6 +30,6 @@ def with_change(draft: Draft, claim: Claim | None, path: str, text: str) -> Draf
         return draft
     try:
         body = changed(to_manifest(claim), path, json.loads(text))
-    except (ValueError, IndexError, RecursionError):
+    except (ValueError, RecursionError):
         return draft
     return take(body).draft or draft

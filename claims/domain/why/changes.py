@@ -16,6 +16,10 @@ Json = dict[str, Any]
 _STEP = re.compile(r"\[(\d+)\]|\[([^\]]+)\]|\.?([A-Za-z]\w*)")
 
 
+class NoSuchPlace(ValueError):
+    """A path that is none, or that leads nowhere in a manifest."""
+
+
 class Rank(IntEnum):
     """Kinds of change, the smallest first; the order in which they are offered."""
 
@@ -65,14 +69,14 @@ def steps_of(path: str) -> list[str | int]:
     """Return the steps of a path: names of members and places in lists.
 
     Raises:
-        ValueError: It is no such path.
+        NoSuchPlace: It is no such path.
     """
     steps: list[str | int] = []
     at = 0
     while at < len(path):
         found = _STEP.match(path, at)
         if not found:
-            raise ValueError(path)
+            raise NoSuchPlace(path)
         steps.append(int(found[1]) if found[1] else found[2] or found[3])
         at = found.end()
     return steps
@@ -82,9 +86,12 @@ def changed(manifest: Any, path: str, new: Any) -> Any:
     """Return a manifest with the value at a path replaced, or removed by None.
 
     Raises:
-        ValueError: There is no such place.
+        NoSuchPlace: There is no such place.
     """
-    return _set(manifest, steps_of(path), new)
+    steps = steps_of(path)
+    if not steps:
+        raise NoSuchPlace(path)
+    return _set(manifest, steps, new)
 
 
 def _set(node: Any, steps: list[str | int], new: Any) -> Any:
@@ -98,7 +105,7 @@ def _set(node: Any, steps: list[str | int], new: Any) -> Any:
         if not rest and new is None:
             return {key: value for key, value in node.items() if key != head}
         return {**node, head: _set(node.get(head), rest, new) if rest else new}
-    raise ValueError(str(head))
+    raise NoSuchPlace(str(head))
 
 
 def applied(manifest: Json, change: Change) -> Json:
