@@ -109,7 +109,7 @@ def steps_of(
     """
     steps = []
     ends = [*(each[0] for each in samples[1:]), now]
-    for (at, allocated, total, at_least), following in zip(samples, ends, strict=True):
+    for (at, allocated, total, at_least), following in zip(samples, ends, strict=False):
         due = at + _spacing(at, now)
         # One lost sample is forgiven, a longer gap is shown.
         end = following if following <= due + SLOT else due
@@ -135,7 +135,7 @@ def joined(spans: Sequence[Step], now: dt.datetime) -> list[Step]:
             span.total,
             span.at_least,
         )
-        for span, following in zip(spans, ends, strict=True)
+        for span, following in zip(spans, ends, strict=False)
     ]
 
 

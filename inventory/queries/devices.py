@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Any
 from django.db.models import F, Func, Q, TextField, Value
 from django.db.models.functions import Concat
 
+from inventory.domain.fragmentation import Fragmentation, fragmentation_of
 from inventory.domain.gpus import Taint, amount, text_of
 from inventory.domain.holds import Hold
 from inventory.domain.quantity import GIB
 from inventory.models import Allocation, Device, Pool
 from inventory.queries.cards import fleet_of
+from inventory.queries.holdings import Holding, holdings
 from inventory.queries.rows import (
     CardRow,
     Holder,
     PlacementRow,
     card_row,
+    hidden_watchers,
     holder_of,
     placement_rows,
 )
@@ -66,6 +69,8 @@ class DeviceRow:
     taints: tuple[Taint, ...]
     holders: tuple[Holder, ...]
     hidden: int
+    # Of the hidden: administrative access, which uses nothing.
+    hidden_watchers: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +128,9 @@ class DeviceDetail:
     capacity: list[CapacityRow]
     counters: list[CounterRow]
     taints: tuple[Taint, ...]
-    holders: list[Holder]
+    # Of the whole card where it is part of one.
+    holdings: list[Holding]
+    fits: Fragmentation | None
     card: CardRow | None
     placements: list[PlacementRow]
     state: str
@@ -159,7 +166,7 @@ def device_page(
 def device_detail(
     cluster: Cluster, viewer: Viewer, key: DeviceKey
 ) -> DeviceDetail | None:
-    """Return a device by driver, pool and name, or None; three queries.
+    """Return a device by driver, pool and name, or None; four queries.
 
     A device that no slice publishes now, but that a claim still holds, is none.
     """
@@ -180,7 +187,8 @@ def device_detail(
         capacity=[capacity_row(*item) for item in sorted(device.capacity.items())],
         counters=list(_counters(device)),
         taints=_taints(device, fleet),
-        holders=[holder_of(hold, viewer) for hold in holds],
+        holdings=holdings(cluster, occupancy.holds if occupancy else holds, viewer),
+        fits=fragmentation_of([occupancy], {}) if occupancy else None,
         card=card_row(occupancy, viewer) if occupancy else None,
         placements=placement_rows(occupancy, viewer) if occupancy else [],
         state=_state(device, fleet, holds),
@@ -271,6 +279,7 @@ def device_row(
         taints=_taints(device, fleet),
         holders=tuple(holder for holder in holders if holder.named),
         hidden=sum(not holder.named for holder in holders),
+        hidden_watchers=hidden_watchers(holders),
     )
 
 

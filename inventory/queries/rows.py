@@ -93,6 +93,14 @@ class CardRow:
     pieces: tuple[Piece, ...]
     holders: tuple[Holder, ...]
     hidden: int
+    # Of the hidden: administrative access, which uses nothing.
+    hidden_watchers: int
+
+    @property
+    def only_watched(self) -> bool:
+        """Whether nobody uses it, and a monitor looks at it."""
+        watched = self.hidden_watchers or any(h.admin for h in self.holders)
+        return bool(watched) and not self.in_use
 
 
 def holder_of(hold: Hold, viewer: Viewer) -> Holder:
@@ -140,7 +148,13 @@ def card_row(occupancy: Occupancy, viewer: Viewer) -> CardRow:
         pieces=tuple(_piece(s, bar, viewer) for s in bar.segments),
         holders=tuple(holder for holder in holders if holder.named),
         hidden=sum(not holder.named for holder in holders),
+        hidden_watchers=hidden_watchers(holders),
     )
+
+
+def hidden_watchers(holders: Iterable[Holder]) -> int:
+    """Return how many of the holders that may not be named only watch."""
+    return sum(holder.admin and not holder.named for holder in holders)
 
 
 def placement_rows(occupancy: Occupancy, viewer: Viewer) -> list[PlacementRow]:

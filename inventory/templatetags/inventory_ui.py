@@ -28,6 +28,12 @@ def at_least(size: str, unsure: bool | None) -> str:  # noqa: FBT001  template f
 
 
 @register.filter
+def minus(number: int, less: int) -> int:
+    """Return a difference."""
+    return number - less
+
+
+@register.filter
 def gib_number(size_bytes: int | None) -> str:
     """Return bytes as "29.6", the number of GiB alone."""
     return gib(size_bytes).removesuffix(" GiB")

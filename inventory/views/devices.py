@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from django.http import Http404
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from inventory.queries import devices
 from inventory.queries.clusters import viewer_of
+from inventory.queries.history import card_history
 from inventory.views.base import answer, cluster_named, page, without
 from inventory.views.filters import device_filter, text_in
 
@@ -53,5 +55,12 @@ def device_detail(
             )
             % {"cluster": cluster, "driver": driver, "pool": pool, "name": name}
         )
-    context = {"cluster": found, "nav": "devices", "detail": detail}
+    card = detail.card
+    key = (card.driver, card.pool, card.name) if card else key
+    context = {
+        "cluster": found,
+        "nav": "devices",
+        "detail": detail,
+        "charts": card_history(found, key, timezone.now()) if card else [],
+    }
     return answer(request, "device_detail.html", "device-live", context)

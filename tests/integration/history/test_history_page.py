@@ -122,3 +122,19 @@ def test_history_of_nothing_says_why(load_fleets, browse, ada):
 def test_history_demands_signing_in(recorded, client):
     for page in ("history/", "history.csv"):
         assert client.get(f"/c/demo/{page}").status_code == 302
+
+
+def test_card_page_shows_its_history(recorded, browse, ada):
+    page = html(
+        browse(ada), "/c/demo/devices/gpu.nvidia.com/gpu-h100-share-a/gpu-0/"
+    ).split('id="history"')[1]
+
+    assert page.count('<path class="other"') == 2
+    assert "42 GiB" in page  # the shares of both tenants, as a sum
+    assert "maple" not in page
+
+
+def test_pool_list_leads_to_the_pools_history(recorded, browse, ada):
+    page = html(browse(ada), "/c/demo/pools/")
+
+    assert 'href="/c/demo/history/?by=pool&amp;q=gpu-t4-a"' in page

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 
 import pytest
@@ -82,7 +83,7 @@ def queries(client, address: str) -> int:
         ("/c/{}/devices/", 7),
         ("/c/{}/pools/", 7),
         ("/clusters/", 4),
-        ("/c/{}/devices/gpu.nvidia.com/gpu-t4-a/gpu-0/", 8),
+        ("/c/{}/devices/gpu.nvidia.com/gpu-t4-a/gpu-0/", 9),
     ],
 )
 def test_page_makes_constant_queries(
@@ -368,3 +369,45 @@ def test_classes_and_pools_tell_the_largest_piece(held_cluster, browse, ada):
     assert "GiB 7g.80gb on 1 card" in cell(classes, "mig.nvidia.com")[2]
     assert cell(pools, "<a[^>]*>gpu-h100-share-a")[5].startswith("79")
     assert cell(pools, "<a[^>]*>spark-01")[5] == "none"
+
+
+L40S = "/c/demo/devices/gpu.nvidia.com/gpu-l40s-a/gpu-2/"
+
+
+def test_card_watched_by_a_monitor_is_not_in_use(held_cluster, browse, ada, eli):
+    own, all_ = (html(browse(who), L40S) for who in (ada, eli))
+    gpus = html(browse(ada), "/c/demo/gpus/?q=gpu-l40s-a")
+
+    assert "watched by a monitor" in own
+    assert "Nothing of this card is in use" in own
+    assert "in use by others" not in own
+    assert "watched by <a" in " ".join(all_.split())
+    assert 'href="/c/demo/claims/maple-lab/maple-monitor/"' in all_
+    assert gpus.count("in use by others") == 1
+    assert gpus.count("watched by a monitor") == 1
+
+
+def test_card_page_tells_parts_pods_and_since(load_fleets, held_claims, browse, ada):
+    share = next(c for c in held_claims if c["metadata"]["name"] == "orchid-share")
+    moment = timezone.now() - dt.timedelta(hours=3)
+    share["status"]["allocation"]["allocationTimestamp"] = moment.isoformat()
+    share["status"]["reservedFor"] = [
+        {"resource": "pods", "name": "serve-0", "uid": "x"}
+    ]
+    load_fleets("nvidia-h100-consumable-shares", extra=held_claims)
+
+    page = html(browse(ada), "/c/demo/devices/gpu.nvidia.com/gpu-h100-share-a/gpu-0/")
+
+    parts = page.split('id="held"')[1].split("</section>")[0]
+    assert "serve-0" in parts
+    assert moment.strftime("%Y-%m-%dT%H:%M:%S") in parts
+    assert "3 h ago" in parts
+    assert "in use by others" in parts
+    assert 'href="/c/demo/claims/ai-serving/orchid-share/"' in parts
+
+
+def test_card_page_tells_what_still_fits(held_cluster, browse, ada):
+    fits = html(browse(ada), MIG).split('id="fits"')[1].split("</section>")[0]
+
+    assert "<code>3g.40gb</code>" in fits
+    assert "<code>7g.80gb</code>" not in fits

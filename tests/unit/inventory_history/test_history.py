@@ -66,6 +66,10 @@ def test_joined_ends_a_span_where_the_next_begins():
     ]
 
 
+def test_nothing_is_no_step():
+    assert steps_of([], NOW) == joined([], NOW) == []
+
+
 def test_buckets_weigh_by_time_and_never_show_a_gap_as_zero():
     steps = [
         Step(ago(hours=3), ago(hours=2, minutes=45), 100, 800),
