@@ -7,7 +7,7 @@ VERSIONS ?= 1.37
 LOCK := requirements/run.lock
 DEVLOCK := requirements/dev.lock
 
-.PHONY: help setup dev engine demo stop check fix test test-browser test-cluster bench lock messages
+.PHONY: help setup dev engine demo stop check fix test test-browser test-cluster bench lock messages openapi
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -70,6 +70,9 @@ lock: ## resolve requirements/*.in again
 	@$(BIN)/pip install --quiet uv
 	@$(BIN)/uv pip compile requirements/run.in --generate-hashes --quiet --no-annotate --no-header --python-version 3.11 -o $(LOCK)
 	@$(BIN)/uv pip compile requirements/dev.in -c $(LOCK) --generate-hashes --quiet --no-annotate --no-header --python-version 3.11 -o $(DEVLOCK)
+
+openapi: dev ## write docs/openapi.json anew
+	@$(BIN)/python manage.py openapi
 
 messages: dev ## collect strings to translate into locale/ko
 	@$(BIN)/python scripts/messages.py update

@@ -246,7 +246,7 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": "GPU inventory and self-service requests for Kubernetes DRA.",
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
-    "POSTPROCESSING_HOOKS": ["portal.api.schema.with_shared_headers"],
+    "POSTPROCESSING_HOOKS": ["portal.api.schema.with_shared_parts"],
 }
 DRF_STANDARDIZED_ERRORS = {"NESTED_FIELD_SEPARATOR": "/"}
 # Requests a minute of one token, or of one person in a browser.

@@ -66,8 +66,9 @@ def request_detail_document(row: ClaimRequest, entries: list[TimelineEntry]) -> 
 
 def etag_of(row: ClaimRequest) -> str:
     """Return what changes whenever a claim request does."""
-    parts = (row.state, row.changed_at.isoformat(), row.message, row.ending_pods)
-    digest = hashlib.sha256(repr(parts).encode()).hexdigest()
+    moment = row.changed_at.timestamp()
+    text = f"{row.public_id} {row.state} {moment} {row.ending_pods} {row.message}"
+    digest = hashlib.sha256(text.encode()).hexdigest()
     return f'"{digest[:24]}"'
 
 

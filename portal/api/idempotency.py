@@ -16,11 +16,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+import orjson
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from rest_framework.response import Response
 
+from portal.api.bodies import JsonRenderer
 from portal.api.models import KeptAnswer
 from portal.api.problems import ApiProblem, error_at
 from portal.api.throttling import client_of
@@ -135,7 +137,7 @@ def _problem(status: int, detail: str, what: str) -> ApiProblem:
 def _keep(sent: _Sent, response: Response) -> None:
     _rows(sent).update(
         status=response.status_code,
-        document=response.data,
+        document=JsonRenderer().render(response.data).decode(),
         headers={
             name: response[name] for name in KEPT_HEADERS if response.has_header(name)
         },
@@ -144,4 +146,5 @@ def _keep(sent: _Sent, response: Response) -> None:
 
 def _replay(kept: KeptAnswer) -> Response:
     headers = {**kept.headers, REPLAYED: "true"}
-    return Response(kept.document, status=kept.status, headers=headers)
+    document = orjson.loads(kept.document) if kept.document else None
+    return Response(document, status=kept.status, headers=headers)

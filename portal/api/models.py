@@ -18,7 +18,8 @@ class KeptAnswer(models.Model):
     # null while it is in flight.
     status = models.IntegerField(null=True, blank=True)
     headers = models.JSONField(default=dict)
-    document = models.JSONField(null=True)
+    # The JSON text that was sent, its members in their order.
+    document = models.TextField(default="", blank=True)
     expires_at = models.DateTimeField()
 
     class Meta:

@@ -217,20 +217,34 @@ def _answer_header(name: str, text: str) -> OpenApiParameter:
     )
 
 
-def with_shared_headers(result: Json, **_more: Any) -> Json:
-    """Add the headers that every answer carries, and tidy; a hook of the generator."""
-    shared = {
-        "X-Request-ID": "Names the request; taken over where the caller sent one.",
-        "RateLimit-Limit": "Requests a minute.",
-        "RateLimit-Remaining": "What is left of them.",
-        "RateLimit-Reset": "Seconds until they are anew.",
-    }
+_SHARED_HEADERS = {
+    "X-Request-ID": "Names the request; taken over where the caller sent one.",
+    "RateLimit-Limit": "Requests a minute.",
+    "RateLimit-Remaining": "What is left of them.",
+    "RateLimit-Reset": "Seconds until they are anew.",
+}
+
+
+def with_shared_parts(result: Json, **_more: Any) -> Json:
+    """Add the headers of every answer, write each refusal once; a generator's hook."""
+    refs = {name: {"$ref": f"#/components/headers/{name}"} for name in _SHARED_HEADERS}
+    refusals: Json = {}
     for path in result["paths"].values():
         for operation in path.values():
-            for response in operation["responses"].values():
-                headers = response.setdefault("headers", {})
-                for name, text in shared.items():
-                    headers[name] = {"description": text, "schema": {"type": "string"}}
+            for status, response in operation["responses"].items():
+                if PROBLEM_JSON in response.get("content", {}):
+                    name = f"Refused{status}"
+                    refusals[name] = {**response, "headers": refs}
+                    operation["responses"][status] = {
+                        "$ref": f"#/components/responses/{name}"
+                    }
+                else:
+                    response["headers"] = response.get("headers", {}) | refs
+    result["components"]["responses"] = dict(sorted(refusals.items()))
+    result["components"]["headers"] = {
+        name: {"description": text, "schema": {"type": "string"}}
+        for name, text in _SHARED_HEADERS.items()
+    }
     _tidy(result)
     return result
 

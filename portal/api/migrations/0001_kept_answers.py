@@ -19,7 +19,7 @@ class Migration(migrations.Migration):
                 ('held_until', models.DateTimeField()),
                 ('status', models.IntegerField(blank=True, null=True)),
                 ('headers', models.JSONField(default=dict)),
-                ('document', models.JSONField(null=True)),
+                ('document', models.TextField(blank=True, default='')),
                 ('expires_at', models.DateTimeField()),
             ],
             options={
