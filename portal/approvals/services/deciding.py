@@ -11,10 +11,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from django.db import IntegrityError, transaction
-from django.db.models import Case, F, Value, When
+from django.db.models import Case, Exists, F, OuterRef, Value, When
 from django.utils.translation import gettext as _
 
 from claims.domain.lifecycle import State
+from claims.models import ClaimRequest
 from claims.services.moving import move
 from portal.accounts.domain.roles import Permission
 from portal.approvals.models import Approval, Decision
@@ -95,6 +96,8 @@ def decide(  # noqa: PLR0913  each is one fact of the decision
             _move(approval, user, verdict, reason.strip(), now)
             tell_deciders(approval)
     except IntegrityError as error:
+        if "approvals_decision_once" not in str(error):
+            raise
         raise TooLate(_("You have decided about this already.")) from error
 
 
@@ -122,12 +125,16 @@ def _check(
 
 def _count(approval: Approval, user: User, verdict: str, now: datetime) -> None:
     """Count an approval, or close at a denial; one of two at once is told so."""
+    # No join: an UPDATE that waited for another looks again only at its own row.
+    is_waiting = ClaimRequest.objects.filter(
+        pk=OuterRef("claim_request_id"), state=State.PENDING_APPROVAL
+    )
     rows = Approval.objects.filter(
+        Exists(is_waiting),
         pk=approval.pk,
         is_open=True,
         digest=approval.digest,
         decide_by__gt=now,
-        claim_request__state=State.PENDING_APPROVAL,
     )
     if verdict == Decision.Verdict.DENY:
         taken = rows.update(is_open=False)

@@ -16,6 +16,7 @@ from django.utils import timezone
 from django.utils.dateparse import parse_date
 from django.views.decorators.http import require_GET
 
+from portal.audit.domain.chain import ROUTINE
 from portal.audit.models import Seal
 from portal.audit.queries.trail import Filters, trail
 from portal.audit.services.sealing import event_models, seal
@@ -34,7 +35,8 @@ COLUMNS = (
 )
 # A spreadsheet takes a cell that begins so for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-_HIDDEN = frozenset({"id", "plan_id", "tenant_id", "requester_id", "submission_key"})
+# What the page leaves out, for it says nothing to a person; the export has it all.
+_HIDDEN = frozenset({"id", "submission_key", "submitted_at", "decided_at", "digest"})
 
 
 @require_GET
@@ -51,7 +53,10 @@ def audit_list(request: PortalRequest) -> HttpResponse:
     query.pop("before", None)
     context = {
         "nav": "audit",
-        "rows": [(row, shown_changes(row)) for row in page[:PER_PAGE]],
+        "rows": [
+            (row, name_of(row), shown_changes(row, is_whole=filters.is_whole))
+            for row in page[:PER_PAGE]
+        ],
         "following": page[PER_PAGE - 1].number if len(page) > PER_PAGE else None,
         "query": query.urlencode(),
         "filters": filters,
@@ -96,12 +101,21 @@ def _day(text: str) -> datetime | None:
     return timezone.make_aware(datetime.combine(day, time())) if day else None
 
 
-def shown_changes(row: Seal) -> list[tuple[str, str, str]]:
+def name_of(row: Seal) -> str:
+    """Return what was changed, as `ClaimRequest 7`."""
+    model = row.table.rpartition(".")[2].removesuffix("Event")
+    return f"{model} {row.object_id}"
+
+
+def shown_changes(row: Seal, *, is_whole: bool) -> list[tuple[str, str, str]]:
     """Return (column, old, new) of what a person wants to know of a change."""
     return [
         (key, _text(old), _text(new))
         for key, (old, new) in row.changes.items()
-        if key not in _HIDDEN and _text(old) != _text(new)
+        if _text(old) != _text(new)
+        and key not in _HIDDEN
+        and not key.endswith("_id")
+        and (is_whole or key not in ROUTINE)
     ]
 
 

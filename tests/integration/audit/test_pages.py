@@ -71,9 +71,9 @@ def test_older_ones_are_a_page_further(client, eli, recorded, monkeypatch):
     monkeypatch.setattr(trail, "PER_PAGE", 2)
     client.force_login(eli)
     first = client.get("/audit/?q=").context
-    assert [row.number for row, _changes in first["rows"]] == [4, 2]
+    assert [row.number for row, *_rest in first["rows"]] == [4, 2]
     second = client.get(f"/audit/?before={first['following']}").context
-    assert [row.number for row, _changes in second["rows"]] == [1]
+    assert [row.number for row, *_rest in second["rows"]] == [1]
     assert second["following"] is None
 
 
