@@ -47,6 +47,9 @@ if TYPE_CHECKING:
 
 logger = structlog.get_logger(__name__)
 
+# The field that the devices explorer fills.
+FIRST_SELECTOR = "requests-0-alternatives-0-selectors-0"
+
 
 @dataclass(frozen=True, slots=True)
 class Pasted:
@@ -80,6 +83,8 @@ def compose(request: PortalRequest, cluster: str) -> HttpResponse:
             namespace=next(iter(namespaces_of(request.user, row.name)), ""),
             classes=classes_of(row),
         )
+        if selector := request.GET.get("selector", ""):
+            draft = repaired(draft, FIRST_SELECTOR, selector)
         return shown(request, row, draft, Said())
     draft = from_fields(dict(request.POST.lists()))
     action = request.POST.get("action", "check")

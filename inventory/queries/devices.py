@@ -24,7 +24,6 @@ from inventory.queries.rows import (
     holder_of,
     placement_rows,
 )
-from portal.core.keyset import BadCursor, decoded, page_of, rows_after
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -135,32 +134,6 @@ class DeviceDetail:
     placements: list[PlacementRow]
     state: str
     revision: int
-
-
-def device_page(
-    cluster: Cluster, viewer: Viewer, wanted: DeviceFilter, after: str
-) -> DevicePage:
-    """Return the page of devices that follows `after`, a row's key, or the first.
-
-    Makes two queries where the cluster is unchanged.
-    """
-    fleet = fleet_of(cluster)
-    rows = filtered(cluster, wanted)
-    try:
-        key = decoded(after, KEY_TYPES)
-    except BadCursor:
-        key = None
-    found = list(rows_after(rows, KEY, key)[: DEVICES_PER_PAGE + 1])
-    page = page_of(found, DEVICES_PER_PAGE, key_of)
-    holds = holds_of(cluster, page.items)
-    return DevicePage(
-        rows=[device_row(device, fleet, holds, viewer) for device in page.items],
-        following=page.following,
-        drivers=sorted({driver for driver, _kind in fleet.kinds}),
-        kinds=sorted({kind for _driver, kind in fleet.kinds if kind}),
-        count=fleet.device_count,
-        revision=fleet.revision,
-    )
 
 
 def device_detail(

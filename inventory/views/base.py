@@ -46,5 +46,10 @@ def answer(
 
 def without(query: QueryDict, *names: str) -> str:
     """Return a query string without some parameters and without empty ones."""
-    kept = [(key, value) for key, value in query.items() if key not in names and value]
+    kept = [
+        (key, value)
+        for key, values in query.lists()
+        for value in values
+        if key not in names and value
+    ]
     return urlencode(kept)

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from django.http import QueryDict
 
 MOST_GIB = 1_000_000
+MOST_ATTRIBUTES = 12
+
+# (full key, value as text), in the order in which they were chosen.
+Attributes = tuple[tuple[str, str], ...]
 
 
 def text_in(query: QueryDict, name: str, most: int = 253) -> str:
@@ -43,6 +47,13 @@ def device_filter(query: QueryDict) -> DeviceFilter:
         node=text_in(query, "node"),
         kind=text_in(query, "type"),
     )
+
+
+def chosen_attributes(query: QueryDict) -> Attributes:
+    """Return the attribute values of `has=key=value`; what has another shape is left out."""
+    pairs = [text.partition("=")[::2] for text in query.getlist("has")]
+    kept = [(key[:400], value[:400]) for key, value in pairs if "/" in key and value]
+    return tuple(dict.fromkeys(kept))[:MOST_ATTRIBUTES]
 
 
 def page_number(query: QueryDict) -> int:
