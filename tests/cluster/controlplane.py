@@ -214,13 +214,38 @@ class ControlPlane:
         wanted = {"revision": status.json()["header"]["revision"], "physical": True}
         httpx.post(f"{url}/kv/compaction", json=wanted).raise_for_status()
 
+    def kill_api_server(self) -> None:
+        """End the API server as a crash would; `start_api_server` brings it back."""
+        self._children.kill("kube-apiserver")
+        self.admin.close()
+
+    def start_api_server(self) -> None:
+        """Start the API server again at the same address, and what gave up without it."""
+        self._children.start("kube-apiserver", self._commands.api_server())
+        self._wait_for("/readyz", "etcd", "kube-apiserver")
+        self._start_controllers()
+
     def restart_api_server(self, *, crash: bool = False) -> None:
         """Stop the API server, or kill it, and start it again at the same address."""
         (self._children.kill if crash else self._children.stop)("kube-apiserver")
         self.admin.close()
-        self._children.start("kube-apiserver", self._commands.api_server())
-        self._wait_for("/readyz", "etcd", "kube-apiserver")
+        self.start_api_server()
+
+    def ended(self) -> list[str]:
+        """Return the components that have ended by themselves."""
+        return [name for name in self.pids if not self._children.is_running(name)]
+
+    def revive(self) -> None:
+        """Start scheduler and controllers again if they have ended."""
         self._start_controllers()
+
+    def become_another(self) -> None:
+        """Be a cluster that was just made, at the same address and with the same keys."""
+        self._children.stop_all()
+        self.admin.close()
+        shutil.rmtree(self.state / "etcd")
+        self._children.start("etcd", self._commands.etcd())
+        self.start_api_server()
 
     def _start(self) -> None:
         for attempt in range(1, START_ATTEMPTS + 1):

@@ -98,12 +98,19 @@ class RealServer:
         self._plane = plane
         self.name = plane.version
 
+    @property
+    def port(self) -> int:
+        return int(self._plane.server.rpartition(":")[2])
+
     def kill(self) -> None:
-        self._plane._children.kill("kube-apiserver")
+        self._plane.kill_api_server()
 
     def start(self) -> None:
-        self._plane._children.start("kube-apiserver", self._plane._api_server_command())
-        self._plane._wait_ready()
+        self._plane.start_api_server()
+
+    def become_another(self) -> None:
+        """Come back at the same address as a cluster just made."""
+        self._plane.become_another()
 
     def restart(self) -> None:
         self._plane.restart_api_server(crash=True)
