@@ -8,6 +8,7 @@ indexed read (the engine is filled so).
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.core.validators import RegexValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
@@ -262,3 +263,24 @@ class CardSpan(models.Model):
         return (
             f"{self.driver}/{self.pool}/{self.card} since {self.since:%Y-%m-%d %H:%M}"
         )
+
+
+class SavedView(models.Model):
+    """A filter of the GPUs page that a person keeps under a name."""
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="saved_views"
+    )
+    name = models.CharField(max_length=63)
+    # Of the page's address, such as "product=NVIDIA+L40S&free=40".
+    query = models.CharField(max_length=2_000, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["user", "name"], name="inventory_savedview_name"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} of {self.user}"

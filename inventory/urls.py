@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from django.urls import path
 
-from inventory.views import catalogue, devices, fleet, history
+from inventory.views import catalogue, devices, fleet, gpus, history
 
 app_name = "inventory"
 urlpatterns = [
     path("", fleet.home, name="home"),
     path("c/<str:cluster>/", fleet.overview, name="overview"),
-    path("c/<str:cluster>/gpus/", fleet.gpu_list, name="gpu-list"),
+    path("c/<str:cluster>/gpus/", gpus.gpu_list, name="gpu-list"),
+    path("c/<str:cluster>/gpus.csv", gpus.gpu_csv, name="gpu-csv"),
+    path("c/<str:cluster>/gpus/views/", gpus.view_save, name="view-save"),
+    path(
+        "c/<str:cluster>/gpus/views/<int:pk>/remove/",
+        gpus.view_remove,
+        name="view-remove",
+    ),
     path("c/<str:cluster>/devices/", devices.device_list, name="device-list"),
     path(
         "c/<str:cluster>/devices/<str:driver>/<path:pool>/<str:name>/",

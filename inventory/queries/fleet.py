@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from inventory.queries.rows import CardRow, Holder, card_row, holder_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from inventory.domain.cards import Card
     from inventory.domain.fragmentation import Fragmentation
     from inventory.domain.occupancy import Occupancy
     from inventory.domain.totals import Totals
@@ -36,11 +37,26 @@ class GpuFilter:
     free_gib: float = 0
     tainted: bool = False
     mine: bool = False
+    device_class: str = ""
+    tenant: str = ""
 
     @property
     def active(self) -> bool:
         """Whether it leaves anything out."""
         return self != GpuFilter()
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What the filters of class and tenant mean in a cluster, for one person.
+
+    Attributes:
+        devices: (driver, pool, device) that the class selects; None for no class.
+        owners: namespace → tenant, of those whose names this person may see.
+    """
+
+    devices: frozenset[tuple[str, str, str]] | None = None
+    owners: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +72,7 @@ class NodeGroup:
     """The cards of a node, or of a pool that several nodes can reach."""
 
     name: str
+    product: str  # "" unless cards are grouped by it
     attached: bool  # to one node
     state: NodeState | None
     cards: list[CardRow]
@@ -72,6 +89,7 @@ class GpuPage:
     matched_cards: int
     matched_nodes: int
     first_node: int
+    group_count: int
     previous: str | None
     following: str | None
     revision: int
@@ -189,14 +207,21 @@ def _tenants(
 
 
 def gpu_page(
-    cluster: Cluster, viewer: Viewer, wanted: GpuFilter, start: str
+    cluster: Cluster,
+    viewer: Viewer,
+    wanted: GpuFilter,
+    start: str,
+    *,
+    reach: Reach = Reach(),
+    by_product: bool = False,
 ) -> GpuPage:
-    """Return the page of cards that begins at the node `start`, or at the first.
+    """Return the page of cards that begins at the group `start`, or at the first.
 
-    Makes one query where the cluster is unchanged, eight where it changed.
+    Groups are nodes, or, by product, the nodes of each product. Makes one query
+    where the cluster is unchanged, eight where it changed.
     """
     fleet = fleet_of(cluster)
-    groups = _matching(fleet, viewer, wanted)
+    groups = _matching(fleet, viewer, wanted, reach, by_product=by_product)
     names = list(groups)
     starts = _page_starts(groups)
     page = max(
@@ -204,30 +229,56 @@ def gpu_page(
     )
     begin = starts[page] if starts else 0
     end = starts[page + 1] if page + 1 < len(starts) else len(names)
-    shown = {name: groups[name] for name in names[begin:end]}
+    shown = [groups[name] for name in names[begin:end]]
     return GpuPage(
-        groups=_groups(cluster, fleet, viewer, shown),
+        groups=_groups(cluster, fleet, viewer, shown, by_product=by_product),
         totals=fleet.totals,
         products=[name for name in fleet.products if name],
         matched_cards=sum(len(cards) for cards in groups.values()),
-        matched_nodes=len(names),
+        matched_nodes=len({_place(cards[0].card) for cards in groups.values()}),
         first_node=begin + 1,
+        group_count=len(names),
         previous=names[starts[page - 1]] if page else None,
         following=names[end] if end < len(names) else None,
         revision=fleet.revision,
     )
 
 
+def matching_cards(
+    cluster: Cluster, viewer: Viewer, wanted: GpuFilter, reach: Reach
+) -> Iterator[CardRow]:
+    """Yield every card that a filter leaves, by node; no query if unchanged."""
+    groups = _matching(fleet_of(cluster), viewer, wanted, reach, by_product=False)
+    for cards in groups.values():
+        for occupancy in cards:
+            yield card_row(occupancy, viewer)
+
+
+def _place(card: Card) -> str:
+    return card.node or f"{card.driver}/{card.pool}"
+
+
 def _matching(
-    fleet: Fleet, viewer: Viewer, wanted: GpuFilter
+    fleet: Fleet, viewer: Viewer, wanted: GpuFilter, reach: Reach, *, by_product: bool
 ) -> dict[str, list[Occupancy]]:
     groups: dict[str, list[Occupancy]] = {}
     for occupancy in fleet.occupancies:
-        if _matches(occupancy, viewer, wanted):
+        if _matches(occupancy, viewer, wanted) and _reached(occupancy, wanted, reach):
             card = occupancy.card
-            name = card.node or f"{card.driver}/{card.pool}"
+            name = f"{card.product} / {_place(card)}" if by_product else _place(card)
             groups.setdefault(name, []).append(occupancy)
     return dict(sorted(groups.items()))
+
+
+def _reached(occupancy: Occupancy, wanted: GpuFilter, reach: Reach) -> bool:
+    """Whether the class selects a part of a card, and the tenant holds one."""
+    if wanted.device_class and not (
+        reach.devices and any(p.key in reach.devices for p in occupancy.card.parts)
+    ):
+        return False
+    return not wanted.tenant or any(
+        reach.owners.get(hold.namespace) == wanted.tenant for hold in occupancy.holds
+    )
 
 
 def _matches(occupancy: Occupancy, viewer: Viewer, wanted: GpuFilter) -> bool:
@@ -266,18 +317,24 @@ def _page_starts(groups: dict[str, list[Occupancy]]) -> list[int]:
 
 
 def _groups(
-    cluster: Cluster, fleet: Fleet, viewer: Viewer, shown: dict[str, list[Occupancy]]
+    cluster: Cluster,
+    fleet: Fleet,
+    viewer: Viewer,
+    shown: list[list[Occupancy]],
+    *,
+    by_product: bool,
 ) -> list[NodeGroup]:
-    nodes = _nodes(cluster, list(shown))
+    nodes = _nodes(cluster, [_place(cards[0].card) for cards in shown])
     return [
         NodeGroup(
-            name=name,
+            name=_place(cards[0].card),
+            product=cards[0].card.product if by_product else "",
             attached=bool(cards[0].card.node),
-            state=nodes.get(name),
+            state=nodes.get(_place(cards[0].card)),
             cards=[card_row(occupancy, viewer) for occupancy in cards],
             pools=list(_troubled(fleet, cards)),
         )
-        for name, cards in shown.items()
+        for cards in shown
     ]
 
 

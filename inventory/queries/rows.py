@@ -68,6 +68,7 @@ class PlacementRow:
 class CardRow:
     """A card for a page. Everything in it may be shown to the person it is made for."""
 
+    node: str
     name: str
     driver: str
     pool: str
@@ -123,6 +124,7 @@ def card_row(occupancy: Occupancy, viewer: Viewer) -> CardRow:
     bar = bar_of(card, occupancy.placements)
     holders = _distinct(holder_of(hold, viewer) for hold in occupancy.holds)
     return CardRow(
+        node=card.node,
         name=card.name,
         driver=card.driver,
         pool=card.pool,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import structlog
+from django.utils.translation import gettext as _
 
 from inventory.domain.fragmentation import fragmentation_of
 from inventory.gateways.engine_process import EngineUnavailable
@@ -57,9 +58,28 @@ def class_uses(cluster: Cluster, fleet: Fleet, rows: list[ClassRow]) -> list[Cla
     return uses
 
 
+def devices_of_class(
+    cluster: Cluster, name: str, rows: list[ClassRow]
+) -> tuple[frozenset[tuple[str, str, str]] | None, str]:
+    """Return the devices that a class selects, or None and why that is not known."""
+    row = next((row for row in rows if row.facts.name == name), None)
+    if row is None:
+        return None, _("There is no class of the name “%(name)s”.") % {"name": name}
+    try:
+        answer = engine_for(cluster).evaluate(_expressions(row), listing=True)
+    except (EngineUnavailable, EngineDeadline, EngineRefused) as error:
+        return None, error.message
+    if answer.devices is None:
+        return None, _problem(answer)
+    return frozenset(map(device_key, answer.matches)), ""
+
+
+def _expressions(row: ClassRow) -> tuple[str, ...]:
+    return row.facts.selectors or ("true",)
+
+
 def _use(engine: Engine, fleet: Fleet, row: ClassRow) -> ClassUse:
-    expressions = row.facts.selectors or ("true",)
-    answer = engine.evaluate(expressions, listing=True)
+    answer = engine.evaluate(_expressions(row), listing=True)
     problem = _problem(answer)
     if answer.devices is None:
         return ClassUse(row, problem=problem)

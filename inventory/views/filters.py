@@ -34,6 +34,8 @@ def gpu_filter(query: QueryDict) -> tuple[GpuFilter, str]:
         free_gib=free,
         tainted=query.get("tainted") == "on",
         mine=query.get("mine") == "on",
+        device_class=text_in(query, "class"),
+        tenant=text_in(query, "tenant", 63),
     )
     return wanted, problem
 

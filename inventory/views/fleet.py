@@ -1,4 +1,4 @@
-"""The overview and the GPUs page."""
+"""The overview, and where a person begins."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from inventory.queries.clusters import (
     owners_of,
     viewer_of,
 )
-from inventory.views.base import answer, cluster_named, page, without
-from inventory.views.filters import gpu_filter
+from inventory.views.base import answer, cluster_named, page
 
 if TYPE_CHECKING:
     from django.http import HttpResponse
@@ -47,24 +46,3 @@ def overview(request: PortalRequest, cluster: str) -> HttpResponse:
         "unseen": cluster_row(found).unseen,
     }
     return answer(request, "overview.html", "overview-live", context)
-
-
-@page
-def gpu_list(request: PortalRequest, cluster: str) -> HttpResponse:
-    """Show every card, by node, with what is taken and what fits."""
-    found = cluster_named(cluster)
-    wanted, problem = gpu_filter(request.GET)
-    shown = fleet.gpu_page(
-        found, viewer_of(request.user, cluster), wanted, request.GET.get("from", "")
-    )
-    context = {
-        "cluster": found,
-        "nav": "gpus",
-        "wanted": wanted,
-        "problem": problem,
-        "page": shown,
-        "as_table": request.GET.get("view") == "table",
-        "query": without(request.GET, "from"),
-        "query_view": without(request.GET, "from", "view"),
-    }
-    return answer(request, "gpu_list.html", "gpu-rows", context)

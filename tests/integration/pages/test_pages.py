@@ -79,7 +79,7 @@ def queries(client, address: str) -> int:
     ("address", "pinned"),
     [
         ("/c/{}/", 6),
-        ("/c/{}/gpus/", 6),
+        ("/c/{}/gpus/", 9),
         ("/c/{}/devices/", 7),
         ("/c/{}/pools/", 7),
         ("/clusters/", 4),

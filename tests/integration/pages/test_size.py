@@ -60,5 +60,5 @@ def test_gpu_list_at_8000_cards(db, now, browse, ada):
     assert "8000 cards" in response.content.decode()
     assert "node-0500" in response.content.decode()
     assert len(response.content) < 150_000
-    assert len(captured) == 6
+    assert len(captured) == 9
     assert seconds < 0.2

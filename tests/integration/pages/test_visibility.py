@@ -24,6 +24,9 @@ def addresses(cluster) -> list[str]:
         "gpus/?mine=on",
         "gpus/?tainted=on",
         "gpus/?free=20",
+        "gpus/?tenant=maple",
+        "gpus/?group=product",
+        "gpus/?class=mig.nvidia.com",
         "devices/?type=mig",
     ]
     devices = [
@@ -47,6 +50,7 @@ def test_addresses_cover_every_page():
     assert names == {
         *("home", "overview", "gpu-list", "device-list", "device-detail"),
         *("pool-list", "class-list", "cluster-list", "history", "history-csv"),
+        *("gpu-csv", "view-save", "view-remove"),
     }
 
 
