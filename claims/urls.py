@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from django.urls import path
 
-from claims.views import cel, checks, claim, claims, compose, preview, requests, whatif
+from claims.views import (
+    cel,
+    checks,
+    claim,
+    claims,
+    compose,
+    preview,
+    requests,
+    selectors,
+    whatif,
+)
 
 app_name = "claims"
 urlpatterns = [
@@ -37,6 +47,7 @@ urlpatterns = [
     ),
     path("requests/<uuid:public_id>/pod/", requests.request_pod, name="request-pod"),
     path("c/<str:cluster>/whatif/", whatif.whatif, name="whatif"),
+    path("c/<str:cluster>/selectors/", selectors.selector_list, name="selector-list"),
     path("c/<str:cluster>/claims/", claims.claim_list, name="claim-list"),
     path(
         "c/<str:cluster>/claims/<str:namespace>/<str:name>/",

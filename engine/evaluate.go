@@ -20,8 +20,12 @@ type evaluateBody struct {
 	scope
 	Within, Expressions []string
 	List, OneByOne      bool
+	Measure             bool
 	LimitMillis         int64
 }
+
+// measured is how many evaluations are timed where that is asked for.
+const measured = 512
 
 // tally counts devices by outcome.
 type tally map[string]int
@@ -41,6 +45,8 @@ type evaluateAnswer struct {
 	Nodes    map[string]tally `json:"nodes"`
 	Errors   []*celError      `json:"errors"`
 	Matches  []string         `json:"matches"`
+	Looks    int              `json:"looks"`
+	Micros   float64          `json:"micros"`
 }
 
 // look is a set of devices that no expression of the request can tell apart. Its outcome is empty where the device
@@ -143,7 +149,21 @@ func (s *store) evaluate(ctx context.Context, _ *http.Request, body evaluateBody
 	all := newest(world.slices)
 	looks, of := group(all, seen, body.OneByOne)
 	errs := make([]error, len(looks))
-	parallel(len(looks), func(i int) { errs[i] = looks[i].judge(ctx, compiled, len(body.Within)) })
+	took, repeat := make([]time.Duration, len(looks)), time.Duration(1)
+	if body.Measure && len(looks) > 0 {
+		repeat = time.Duration(max(1, measured/len(looks))) // once says little: caches are cold
+	}
+	parallel(len(looks), func(i int) {
+		start := time.Now()
+		for range repeat {
+			errs[i] = looks[i].judge(ctx, compiled, len(body.Within))
+		}
+		took[i] = time.Since(start) / repeat
+	})
+	out.Looks = len(looks)
+	for _, each := range took {
+		out.Micros += float64(each.Nanoseconds()) / 1000
+	}
 	out.count(all, of, world.nodes, body.List)
 	return out, cmp.Or(ctx.Err(), errors.Join(errs...))
 }

@@ -19,9 +19,10 @@ from django.utils.translation import gettext as _
 from claims.domain.defaulting import defaulted_claim
 from claims.domain.preview import Outcome, claim_of
 from claims.services.change_sentences import change_sentence, where_sentence
+from claims.services.costing import acost
 from claims.services.counterfactual import achanges
 from claims.services.diagnosing import hidden_from
-from claims.services.explaining import aexplain, awhy, question_of, unfitting
+from claims.services.explaining import aexplain, awhy, question_of
 from claims.services.preview import apreview, apreview_alternatives
 from claims.services.shown import (
     AlternativeRow,
@@ -46,8 +47,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from claims.domain.preview import AlternativePreview, NodePreview, Preview
+    from claims.domain.why.cost import ClaimCost
     from claims.services.counterfactual import Proven
-    from claims.services.explaining import NodeReason
+    from claims.services.explaining import NodeReason, Question
     from inventory.domain.engine import Copies
     from inventory.models import Cluster
     from portal.accounts.models import User
@@ -90,10 +92,12 @@ async def ashow(cluster: Cluster, manifest: Json, reader: Reader) -> Shown:
     claim = claim_of(manifest)
     preview = await apreview(cluster, [claim])
     marks = await sync_to_async(_marked)(cluster)
-    alternatives, copies, (reasons, changes) = await asyncio.gather(
+    question = await sync_to_async(question_of)(cluster, manifest)
+    alternatives, copies, (reasons, changes), cost = await asyncio.gather(
         _aalternatives(cluster, claim, preview),
         _acopies(cluster, claim, preview),
-        _awhy(cluster, manifest, preview, reader),
+        _awhy(question, preview, reader),
+        _acost(question),
     )
     rows = tuple(_rows(_Answers(preview, claim, marks, copies, reasons), reader))
     scores = sorted(
@@ -119,6 +123,7 @@ async def ashow(cluster: Cluster, manifest: Json, reader: Reader) -> Shown:
         has_scores=bool(scores) and any(_is_list(r) for r in _requests(claim)),
         has_copies=bool(copies),
         helps=tuple(_helps(changes, reader)),
+        cost=cost,
     )
 
 
@@ -128,13 +133,18 @@ async def _aalternatives(
     return [] if preview.pod_error else await apreview_alternatives(cluster, claim)
 
 
+async def _acost(question: Question | None) -> ClaimCost | None:
+    """Return what the claim costs the scheduler; None where the engine does not say."""
+    try:
+        return await acost(question) if question else None
+    except PortalError:
+        return None
+
+
 async def _awhy(
-    cluster: Cluster, manifest: Json, preview: Preview, reader: Reader
+    question: Question | None, preview: Preview, reader: Reader
 ) -> tuple[Reasons, list[Proven]]:
     """Return why nodes say no, and what would help; nothing that is not found in time."""
-    if not unfitting(preview):
-        return {}, []
-    question = await sync_to_async(question_of)(cluster, manifest)
     if question is None:
         return {}, []
     try:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from claims.domain.preview import Preview
+    from claims.domain.why.cost import ClaimCost
     from inventory.domain.engine import Copies
 
 
@@ -97,3 +98,4 @@ class Shown:
     has_scores: bool
     has_copies: bool
     helps: tuple[Help, ...] = ()
+    cost: ClaimCost | None = None

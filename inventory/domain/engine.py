@@ -192,6 +192,8 @@ class Evaluated:
             and so are `devices` and `nodes`' counts unknown.
         nodes: by name, nodes from which a device is reached.
         matches: driver/pool/device of each match, where they were asked for.
+        looks: devices that were evaluated, of those that look alike one.
+        micros: what that took in all, in microseconds.
     """
 
     engine: EngineVersion
@@ -202,6 +204,8 @@ class Evaluated:
     nodes: dict[str, Tally]
     errors: tuple[RuntimeFault, ...]
     matches: tuple[str, ...]
+    looks: int = 0
+    micros: float = 0.0
 
     @classmethod
     def parse(cls, body: Json) -> Evaluated:
@@ -216,6 +220,8 @@ class Evaluated:
             nodes={name: Tally.parse(tally) for name, tally in nodes.items()},
             errors=tuple(RuntimeFault(**fault) for fault in body["errors"]),
             matches=tuple(body["matches"] or ()),
+            looks=body.get("looks", 0),
+            micros=body.get("micros", 0.0),
         )
 
 
@@ -287,7 +293,7 @@ class Allocated:
         return cls(
             engine=EngineVersion(**body["engine"]),
             revision=body["revision"],
-            micros=body["micros"],
+            micros=body.get("micros", 0.0),
             nodes=_nodes(body["nodes"]),
             alone=tuple(alone),
         )

@@ -143,8 +143,14 @@ def test_devices_that_look_alike_get_the_verdict_that_each_alone_gets(
     status, grouped = post("/v1/cel/evaluate", body)
     assert status == 200
     _status, single = post("/v1/cel/evaluate", body | {"oneByOne": True})
-    assert grouped == single
+    times = {"looks", "micros"}
+    assert _without(grouped, times) == _without(single, times)
+    assert grouped["looks"] <= single["looks"] == 120
     assert grouped["total"] == 120
+
+
+def _without(answer, names):
+    return {key: value for key, value in answer.items() if key not in names}
 
 
 def test_within_decides_who_takes_part_and_its_errors_count(engine):
