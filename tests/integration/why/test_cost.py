@@ -85,9 +85,13 @@ def test_only_an_admin_sees_the_list(load_fleets, client, ada, dora):
     cluster = load_fleets(FULL, extra=[named(n, HOPPER) for n in range(3)])
     address = reverse("claims:selector-list", args=[cluster.name])
 
+    classes = reverse("inventory:class-list", args=[cluster.name])
+
     client.force_login(ada)
     assert client.get(address).status_code == 403
+    assert address not in client.get(classes).content.decode()
     client.force_login(dora)
+    assert address in client.get(classes).content.decode()
     page = client.get(address).content.decode()
     assert "In 3 templates" in page
     assert "hopper.gpu.nvidia.com" in page
