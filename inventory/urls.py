@@ -26,6 +26,7 @@ urlpatterns = [
     ),
     path("c/<str:cluster>/pools/", catalogue.pool_list, name="pool-list"),
     path("c/<str:cluster>/classes/", catalogue.class_list, name="class-list"),
+    path("c/<str:cluster>/domains/", catalogue.domain_list, name="domain-list"),
     path("c/<str:cluster>/history/", history.history, name="history"),
     path("c/<str:cluster>/history.csv", history.history_csv, name="history-csv"),
     path("clusters/", catalogue.cluster_list, name="cluster-list"),

@@ -1,4 +1,4 @@
-"""Pools, classes and clusters."""
+"""Pools, classes, compute domains and clusters."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from inventory.queries.cards import fleet_of
 from inventory.queries.classes import class_rows
-from inventory.queries.clusters import cluster_rows
+from inventory.queries.clusters import cluster_row, cluster_rows, viewer_of
+from inventory.queries.domains import compute_domains
 from inventory.queries.pools import pool_page
 from inventory.services.availability import class_uses
 from inventory.views.base import answer, cluster_named, page
@@ -47,6 +48,20 @@ def class_list(request: PortalRequest, cluster: str) -> HttpResponse:
         "uses": class_uses(found, fleet_of(found), class_rows(found)),
     }
     return answer(request, "class_list.html", "class-table", context)
+
+
+@page
+def domain_list(request: PortalRequest, cluster: str) -> HttpResponse:
+    """Show the ComputeDomains with their members and cliques."""
+    found = cluster_named(cluster)
+    unseen = [each for each in cluster_row(found).kinds if each.kind == "ComputeDomain"]
+    context = {
+        "cluster": found,
+        "nav": "overview",
+        "domains": compute_domains(found, viewer_of(request.user, cluster)),
+        "unseen": [each for each in unseen if not each.seen],
+    }
+    return answer(request, "domain_list.html", "domain-rows", context)
 
 
 @page

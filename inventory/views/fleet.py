@@ -14,6 +14,7 @@ from inventory.queries.clusters import (
     owners_of,
     viewer_of,
 )
+from inventory.queries.domains import compute_domains
 from inventory.views.base import answer, cluster_named, page
 
 if TYPE_CHECKING:
@@ -37,12 +38,12 @@ def home(request: PortalRequest) -> HttpResponse:
 def overview(request: PortalRequest, cluster: str) -> HttpResponse:
     """Show the cluster's sums and what needs attention."""
     found = cluster_named(cluster)
+    viewer = viewer_of(request.user, cluster)
     context = {
         "cluster": found,
         "nav": "overview",
-        "page": fleet.overview(
-            found, viewer_of(request.user, cluster), owners_of(cluster)
-        ),
+        "page": fleet.overview(found, viewer, owners_of(cluster)),
+        "domains": compute_domains(found, viewer),
         "unseen": cluster_row(found).unseen,
     }
     return answer(request, "overview.html", "overview-live", context)

@@ -23,6 +23,7 @@ PARTS = {
     MIG: "device-live",
     "/c/demo/pools/": "pool-table",
     "/c/demo/classes/": "class-table",
+    "/c/demo/domains/": "domain-rows",
     "/clusters/": "cluster-table",
 }
 
@@ -78,11 +79,12 @@ def queries(client, address: str) -> int:
 @pytest.mark.parametrize(
     ("address", "pinned"),
     [
-        ("/c/{}/", 6),
+        ("/c/{}/", 7),
         ("/c/{}/gpus/", 9),
         ("/c/{}/devices/", 7),
         ("/c/{}/pools/", 7),
         ("/clusters/", 4),
+        ("/c/{}/domains/", 6),
         ("/c/{}/devices/gpu.nvidia.com/gpu-t4-a/gpu-0/", 9),
     ],
 )

@@ -18,7 +18,15 @@ FOREIGN = {
 def addresses(cluster) -> list[str]:
     """Return every page of the inventory, each device's page included."""
     base = f"/c/{cluster.name}/"
-    lists = ["", "gpus/", "gpus/?view=table", "devices/", "pools/", "classes/"]
+    lists = [
+        "",
+        "gpus/",
+        "gpus/?view=table",
+        "devices/",
+        "pools/",
+        "classes/",
+        "domains/",
+    ]
     lists += [f"history/?by={by}" for by in ("cluster", "tenant", "pool")]
     filters = [
         "gpus/?mine=on",
@@ -50,7 +58,7 @@ def test_addresses_cover_every_page():
     assert names == {
         *("home", "overview", "gpu-list", "device-list", "device-detail"),
         *("pool-list", "class-list", "cluster-list", "history", "history-csv"),
-        *("gpu-csv", "view-save", "view-remove"),
+        *("gpu-csv", "view-save", "view-remove", "domain-list"),
     }
 
 
