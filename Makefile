@@ -61,7 +61,7 @@ test-browser: dev ## the main job in Chromium
 test-cluster: dev ## the same claims shown on real control planes; FULL=1 for the long walks
 	@$(BIN)/python engine/build.py --versions 1.34,1.37
 	@$(BIN)/python -m tests.cluster.build
-	@FULL=$(FULL) $(BIN)/pytest -m cluster tests/cluster tests/contract $(ARGS)
+	@FULL=$(FULL) $(BIN)/pytest -m cluster tests/cluster tests/contract tests/agreement tests/guides tests/integration/watcher $(ARGS)
 
 bench: dev ## measure, as ratios against a reference in the same run
 	@$(BIN)/python -m tests.bench
