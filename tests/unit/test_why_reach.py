@@ -79,3 +79,4 @@ def test_older_generations_are_not_reached():
     new = resource_slice("new", device("e"), nodeName="a", generation=2)
 
     assert reach(old, new) == {"a": ("gpu.nvidia.com/p/e",)}
+    assert reach(new, old) == {"a": ("gpu.nvidia.com/p/e",)}
