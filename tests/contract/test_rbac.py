@@ -16,6 +16,7 @@ from tests.contract.servers import RealServer
 ADA, ORCHID = "ada@orchid", "slicewise:orchid"
 CLEO, MAPLE = "cleo@maple", "slicewise:maple"
 BEN, APPROVERS = "ben@platform", "slicewise:approvers"
+CLEANER = "slicewise:cleaner"
 MARK = {"slicewise.io%2Frequest-id": "7b0e"}
 ADMIN_LABEL = {"resource.kubernetes.io/admin-access": "true"}
 
@@ -223,6 +224,29 @@ def test_a_tenant_changes_nothing_that_others_share(real_admin, as_ada, orchid, 
 def tenant_binding(namespace: str) -> Object:
     role = {"kind": "ClusterRole", "metadata": {"name": "slicewise:approver"}}
     return objects.binding(role, user=ADA, namespace=namespace)
+
+
+# The portal's cleaner.
+
+
+def test_the_cleaner_deletes_what_was_granted_and_does_nothing_else(
+    real_admin, portal, as_ada, orchid, eventually
+):
+    cleaner = portal.acting_as(CLEANER, **MARK)
+    claim = real_admin.create(objects.claim("ends", orchid))
+    template = real_admin.create(objects.template("ends", orchid))
+
+    path = path_of("ResourceClaim", orchid)
+    eventually(lambda: cleaner.request("DELETE", f"{path}/none").status_code == 404)
+    cleaner.delete(claim)
+    cleaner.delete(template)
+
+    forbidden(cleaner.create, objects.claim("c", orchid))
+    forbidden(cleaner.list, "ResourceClaim", orchid)
+    forbidden(cleaner.list, "Secret", orchid)
+    space = {"kind": "Namespace", "metadata": {"name": orchid}}
+    forbidden(cleaner.patch, space, {"metadata": {"labels": ADMIN_LABEL}})
+    forbidden(cleaner.delete, space)
 
 
 # What the portal cannot pretend.

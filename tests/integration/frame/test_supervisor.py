@@ -179,7 +179,7 @@ def test_prepare_demo_twice_changes_nothing():
 
     assert list(User.objects.order_by("pk").values()) == before
     ada = User.objects.get(username="ada@orchid")
-    assert namespaces_of(ada, "demo") == ["ai-serving", "ai-training"]
+    assert namespaces_of(ada, "demo") == ["ai-serving", "ai-training", "gpu-monitoring"]
     assert ada.check_password("orchid-demo-ada")
     assert set(Tenant.objects.values_list("group", flat=True)) == {
         "slicewise:orchid",
