@@ -33,6 +33,14 @@ class ClaimParameters(PageParameters):
     q = s.CharField(default="", max_length=253, help_text="Part of the name.")
 
 
+class YamlSubmitParameters(s.Serializer[Any]):
+    """What a YAML body cannot say itself."""
+
+    cluster = s.CharField(default="", max_length=63, help_text="With YAML.")
+    justification = s.CharField(default="", max_length=2_000, help_text="With YAML.")
+    endsAt = s.DateTimeField(default=None, help_text="With YAML.")
+
+
 class YamlParameters(s.Serializer[Any]):
     """What a YAML body cannot say itself."""
 

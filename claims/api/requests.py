@@ -9,6 +9,7 @@ from django.http import Http404
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiExample
+from rest_framework import exceptions
 from rest_framework.response import Response
 
 from claims.api import documents, parameters, serializers
@@ -18,13 +19,14 @@ from claims.queries.lists import RequestFilter, request_page
 from claims.queries.requests import following, timeline, visible_to
 from claims.services.releasing import release
 from claims.services.requesting import Ask, request_claim
+from inventory.gateways.files import parse_objects
 from inventory.queries.clusters_by_name import cluster_named
 from portal.accounts.domain.roles import Permission
 from portal.accounts.domain.scopes import Scope
 from portal.api.idempotency import once
 from portal.api.matching import demand_match, unchanged
 from portal.api.operations import Operation
-from portal.api.problems import ApiProblem
+from portal.api.problems import ApiProblem, BadParameters
 from portal.api.views import ApiView
 from portal.core.errors import PortalError
 
@@ -117,6 +119,8 @@ class RequestList(RequestView):
             scope=Scope.CLAIMS_WRITE,
             permission=Permission.COMPOSE,
             body=serializers.SubmitBody,
+            query=parameters.YamlSubmitParameters,
+            yaml=True,
             answer=serializers.ClaimRequestDetail,
             status=202,
             bucket="write",
@@ -147,8 +151,26 @@ class RequestList(RequestView):
 
     def post(self, request: Request) -> Response:
         """Submit; the same Idempotency-Key submits once."""
-        body = self.body()
+        body = self._asked()
         return once(request, lambda key: self._submit(body, key))
+
+    def _asked(self) -> Json:
+        """Return what is asked for, from JSON, or from YAML and the parameters."""
+        data = self.request.data
+        if not isinstance(data, dict) or not isinstance(data.get("text"), bytes):
+            if self.request.query_params:
+                raise exceptions.ValidationError(
+                    _("With JSON, everything is a member of the body.")
+                )
+            return self.body()
+        if not self.wanted["cluster"]:
+            raise BadParameters({"cluster": [_("Name the cluster.")]})
+        found = parse_objects(data["text"], _("The body"))
+        if len(found) > 1:
+            raise ApiProblem(
+                422, "submit.one_at_a_time", _("Send one claim or template at a time.")
+            )
+        return {**self.wanted, "manifest": found[0]}
 
     def _submit(self, body: Json, key: UUID) -> Response:
         ask = Ask(body["manifest"], body["justification"], body["endsAt"])

@@ -1,0 +1,277 @@
+"""What each command does; each returns the exit status."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import sys
+import time
+import uuid
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from slicewise_cli import config
+from slicewise_cli.client import Client
+from slicewise_cli.completion import SCRIPTS
+from slicewise_cli.errors import DONE, REFUSED, TIMED_OUT, USAGE, CommandError
+from slicewise_cli.output import Column, table, to_json, to_yaml
+from slicewise_cli.views import LISTINGS, member
+
+Json = dict[str, Any]
+Given = argparse.Namespace
+
+REQUEST_COLUMNS: tuple[Column, ...] = (
+    ("id", member("id")),
+    ("state", member("state")),
+    ("name", lambda row: f"{row['namespace']}/{row['name']}"),
+    ("message", member("message")),
+)
+OPERATION_COLUMNS: tuple[Column, ...] = (
+    ("operation", member("id")),
+    ("status", member("status")),
+    ("message", member("message")),
+)
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+
+
+def _show(given: Given, document: Any, text: str) -> None:
+    formats = {"json": to_json, "yaml": to_yaml}
+    if given.output in formats:
+        _say(formats[given.output](document))
+    elif text:
+        _say(text)
+
+
+def login(given: Given) -> int:
+    """Keep the portal's address and a token that works there."""
+    if given.token_stdin:
+        token = sys.stdin.readline().strip()
+    else:
+        token = getpass.getpass("Token (from the page “API tokens”): ").strip()
+    access = config.Access(given.server.rstrip("/"), token)
+    if not token.isascii() or not token:
+        raise CommandError("That is no token: copy it whole.", USAGE)
+    with Client(access) as client:
+        me = client.get("me")
+    path = config.save(access)
+    _say(f"Signed in as {me['username']}; kept in {path}.")
+    return DONE
+
+
+def whoami(given: Given, client: Client) -> int:
+    """Say who the token is."""
+    me = client.get("me")
+    spaces = ", ".join(f"{n['cluster']}/{n['namespace']}" for n in me["namespaces"])
+    lines = (
+        f"name        {me['username']}",
+        f"tenants     {', '.join(me['tenants']) or '-'}",
+        f"namespaces  {spaces or '-'}",
+        f"uses        {', '.join(me['scopes'] or [])}",
+    )
+    _show(given, me, "\n".join(lines))
+    return DONE
+
+
+def get(given: Given, client: Client) -> int:
+    """List what there is."""
+    listing = LISTINGS[given.what]
+    path = listing.path
+    parameters: dict[str, list[str]] = {}
+    for pair in given.filter:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise CommandError(f"--filter {pair} is no NAME=VALUE.", USAGE)
+        parameters.setdefault(name, []).append(value)
+    if "{cluster}" in path:
+        path = path.format(cluster=_cluster(client, given))
+    if given.limit is not None and given.limit < 1:
+        raise CommandError("--limit must be at least 1.", USAGE)
+    items = list(client.items(path, given.limit, **parameters))
+    _show(given, items, table(items, listing.columns))
+    return DONE
+
+
+def _cluster(client: Client, given: Given) -> str:
+    if given.cluster:
+        return quote(given.cluster, safe="")
+    for found in client.items("clusters", 1):
+        return quote(found["name"], safe="")
+    raise CommandError("The portal has no cluster yet.", REFUSED)
+
+
+def _read(path: str) -> bytes:
+    try:
+        return sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    except OSError as error:
+        raise CommandError(
+            f"{path} cannot be read: {error.strerror}.", USAGE
+        ) from error
+
+
+def _judge(given: Given, client: Client, what: str, **parameters: str) -> Json:
+    cluster = _cluster(client, given)
+    wanted = {"namespace": given.namespace, **parameters}
+    response = client.post(
+        f"clusters/{cluster}/{what}",
+        params={name: value for name, value in wanted.items() if value},
+        content=_read(given.file),
+        headers={"Content-Type": "application/yaml"},
+    )
+    found: Json = response.json()
+    return found
+
+
+def check(given: Given, client: Client) -> int:
+    """Check manifests; 1 where there is a finding of level error."""
+    found = _judge(given, client, "check")
+    lines = []
+    levels = {each["level"] for each in found["cluster"]}
+    for item in found["items"]:
+        lines += [_name(item)]
+        for each in item["diagnostics"]:
+            levels.add(each["level"])
+            line = each["fileLine"]
+            place = f"{given.file}:{line}" if line else each["path"]
+            lines.append(
+                f"  {each['level']} {each['code']} ({place}): {each['message']}"
+            )
+        lines += _outcomes(item["preview"])
+    for each in found["cluster"]:
+        lines += [_name(each), f"  {each['level']} {each['code']}: {each['message']}"]
+    _show(given, found, "\n".join(lines))
+    return REFUSED if "error" in levels else DONE
+
+
+def preview(given: Given, client: Client) -> int:
+    """Say what the scheduler would do; 0 even where nothing fits."""
+    found = _judge(given, client, "preview", together="true" if given.together else "")
+    lines = []
+    for item in found["items"]:
+        lines += [_name(item), *_outcomes(item["preview"])]
+    _show(given, found, "\n".join(lines))
+    return DONE
+
+
+def _name(item: Json) -> str:
+    name = "/".join(filter(None, (item["namespace"], item["name"])))
+    return f"{item['kind']} {name}".rstrip()
+
+
+def _outcomes(found: Json | None) -> list[str]:
+    if found is None:
+        return []
+    lines = []
+    for node, answer in found["nodes"].items():
+        devices = [
+            f"{result['request']} = {result['pool']}/{result['device']}"
+            for allocation in answer["results"] or []
+            for result in (allocation.get("devices") or {}).get("results") or []
+        ]
+        more = ", ".join(devices) or answer["message"]
+        lines.append(f"  {node}: {answer['outcome']}" + (f"  {more}" if more else ""))
+    return lines
+
+
+def cel(given: Given, client: Client) -> int:
+    """Judge a selector; 1 where the API server or the scheduler would refuse it."""
+    found: Json = client.post(
+        f"clusters/{_cluster(client, given)}/cel", json={"expression": given.expression}
+    ).json()
+    lines = [
+        f"{name}: "
+        + ("accepts it" if verdict["ok"] else f"{verdict['error']}{_at(verdict)}")
+        for name, verdict in found["compile"].items()
+    ]
+    if found["devices"]:
+        counts = found["devices"]
+        lines.append(
+            f"{counts['match']} match, {counts['noMatch']} do not, {counts['error']} fail"
+        )
+    _show(given, found, "\n".join(lines))
+    good = all(verdict["ok"] for verdict in found["compile"].values())
+    return DONE if good else REFUSED
+
+
+def _at(verdict: Json) -> str:
+    return f" ({verdict['line']}:{verdict['column']})" if verdict["line"] else ""
+
+
+def submit(given: Given, client: Client) -> int:
+    """Submit one claim or template; with --wait, until it is applied."""
+    wanted = {
+        "cluster": _cluster(client, given),
+        "justification": given.justification,
+        "endsAt": given.ends_at,
+    }
+    response = client.post(
+        "claim-requests",
+        params={name: value for name, value in wanted.items() if value},
+        content=_read(given.file),
+        headers={
+            "Content-Type": "application/yaml",
+            "Idempotency-Key": given.key or str(uuid.uuid4()),
+        },
+    )
+    found: Json = response.json()
+    if not given.wait:
+        _show(given, found, table([found], REQUEST_COLUMNS))
+        return DONE
+    return _await(client, given, f"apply.{found['id']}")
+
+
+def wait(given: Given, client: Client) -> int:
+    """Wait for an operation; 1 where it failed, 4 where time is over."""
+    return _await(client, given, f"{given.work}.{given.id}")
+
+
+def _await(client: Client, given: Given, operation: str) -> int:
+    ends = time.monotonic() + given.timeout
+    while True:
+        response = client.response(f"operations/{quote(operation, safe='.')}")
+        found: Json = response.json()
+        if found["done"]:
+            _show(given, found, table([found], OPERATION_COLUMNS))
+            return DONE if found["status"] == "succeeded" else REFUSED
+        pause = float(response.headers.get("Retry-After", "1"))
+        if time.monotonic() + pause > ends:
+            why = f": {found['message']}" if found["message"] else ""
+            raise CommandError(
+                f"{operation} is still {found['status']} after {given.timeout:g} s{why}",
+                TIMED_OUT,
+            )
+        time.sleep(pause)
+
+
+def release(given: Given, client: Client) -> int:
+    """Begin a release as it is seen now; with --wait, until all is gone."""
+    path = f"claim-requests/{quote(given.id, safe='')}"
+    pods = client.get(f"{path}/usage")["pods"]
+    using = [pod for pod in pods if pod["phase"] not in ("Succeeded", "Failed")]
+    if using and not given.end_pods:
+        names = ", ".join(pod["name"] for pod in using)
+        raise CommandError(
+            f"These pods still use it: {names}. Add --end-pods to end them, too.",
+            REFUSED,
+        )
+    etag = client.response(path).headers["ETag"]
+    agreed = [{"name": pod["name"], "uid": pod["uid"]} for pod in pods]
+    response = client.post(
+        f"{path}/release",
+        json={"pods": agreed},
+        headers={"If-Match": etag, "Idempotency-Key": str(uuid.uuid4())},
+    )
+    found: Json = response.json()
+    if not given.wait:
+        _show(given, found, table([found], REQUEST_COLUMNS))
+        return DONE
+    return _await(client, given, f"release.{found['id']}")
+
+
+def completion(given: Given) -> int:
+    """Print a shell's completion script."""
+    sys.stdout.write(SCRIPTS[given.shell])
+    return DONE
