@@ -6,6 +6,8 @@ import json
 
 import pytest
 from django.core.cache import cache
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections
 from django.test import Client
 from django.utils import timezone
 
@@ -96,3 +98,14 @@ def call():
 def nobody():
     """Return a caller without a token."""
     return Caller("")
+
+
+@pytest.fixture
+def one_connection():
+    """Keep the test's connection open between requests, as Django's own client does."""
+    signals = (request_started, request_finished)
+    for signal in signals:
+        signal.disconnect(close_old_connections)
+    yield
+    for signal in signals:
+        signal.connect(close_old_connections)

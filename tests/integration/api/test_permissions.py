@@ -1,0 +1,254 @@
+"""Who may do what: every address and method of the URL conf, for every role.
+
+An address that the table does not name fails the test, and so does a method that it
+does not name but that is answered: what nobody thought of is denied. One letter a
+role, in the order of ROLES:
+
+    p public   a allowed, as far as access goes   s has to sign in first
+    f forbidden   h hidden: there is nothing of that name for this person
+"""
+
+from __future__ import annotations
+
+import uuid
+from itertools import product
+
+import pytest
+from django.db import transaction
+from django.test import Client
+from django.urls import URLResolver, get_resolver
+from django.utils import timezone
+
+from claims.models import ClaimPlan, ClaimRequest
+from portal.accounts.domain.scopes import Scope
+from portal.accounts.models import ApiToken
+from portal.accounts.tokens import make_token
+from tests.integration.api.conftest import Caller
+
+ROLES = ("anonymous", "ada", "cleo", "ben", "dora", "eli")
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+PUBLIC_ID = uuid.UUID("0b8d3a52-0000-4000-8000-000000000001")
+PARTS = {
+    "cluster": "demo",
+    "driver": "gpu.nvidia.com",
+    "pool": "gpu-l40s-a",
+    "name": "gpu-0",
+    "namespace": "ai-training",
+    "public_id": str(PUBLIC_ID),
+    "id": str(PUBLIC_ID),
+    "operation": f"apply.{PUBLIC_ID}",
+    "pk": "1",
+}
+CLAIM_PARTS = {**PARTS, "name": "orchid-whole"}
+
+# Below /api/, but for a browser.
+PAGES = frozenset({"api:docs", "api:openapi"})
+EVERYBODY = "saaaaa"
+TENANT = "sahaaa"  # of the tenant, or allowed to see all
+OWNER = "sahhhh"
+READ = {"GET": EVERYBODY}
+TABLE: dict[str, dict[str, str]] = {
+    "healthz": {"GET": "pppppp"},
+    "readyz": {"GET": "pppppp"},
+    "events": READ,
+    "freshness": READ,
+    # Whoever is signed in already is led to the start, whatever they send.
+    "accounts:sign-in": {
+        **dict.fromkeys(("GET", "POST", "PUT"), "pppppp"),
+        **dict.fromkeys(("PATCH", "DELETE"), "-aaaaa"),
+    },
+    # It leads to where one signs in, whoever one was.
+    "accounts:sign-out": {"POST": "ssssss"},
+    "accounts:language": {"POST": "pppppp"},
+    "accounts:theme": {"POST": "pppppp"},
+    "accounts:token-list": {"GET": EVERYBODY, "POST": EVERYBODY},
+    "accounts:token-revoke": {"POST": OWNER},
+    "inventory:home": READ,
+    "inventory:overview": READ,
+    "inventory:gpu-list": READ,
+    "inventory:gpu-csv": READ,
+    "inventory:view-save": {"POST": EVERYBODY},
+    "inventory:view-remove": {"POST": "shhhhh"},  # nobody has a saved view
+    "inventory:device-list": READ,
+    "inventory:device-detail": READ,
+    "inventory:pool-list": READ,
+    "inventory:class-list": READ,
+    "inventory:domain-list": READ,
+    "inventory:history": READ,
+    "inventory:history-csv": READ,
+    "inventory:cluster-list": READ,
+    "claims:compose": {"GET": EVERYBODY, "POST": EVERYBODY},
+    "claims:compose-cel": {"POST": EVERYBODY},
+    "claims:compose-checks": {"POST": EVERYBODY},
+    "claims:compose-manifest": {"POST": EVERYBODY},
+    "claims:compose-preview": {"POST": EVERYBODY},
+    "claims:whatif": {"GET": EVERYBODY, "POST": EVERYBODY},
+    "claims:selector-list": {"GET": "sfffaf"},
+    "claims:request-list": READ,
+    "claims:request-detail": {"GET": TENANT},
+    "claims:request-release": {"GET": OWNER, "POST": OWNER},
+    "claims:request-cancel": {"POST": OWNER},
+    "claims:request-pod": {"POST": OWNER},
+    "claims:claim-list": READ,
+    "claims:claim-detail": {"GET": TENANT},
+    "approvals:approval-list": READ,
+    # The request of this world needed no approval: there is none to look at.
+    "approvals:approval-detail": {"GET": "shhhhh"},
+    "approvals:approval-decide": {"POST": "sffhhf"},
+    "approvals:approval-revoke": {"POST": "sffhhf"},
+    "approvals:policy-detail": READ,
+    "approvals:exposure": {"GET": "sffaaa"},
+    "audit:audit-list": {"GET": "sfffaa"},
+    "audit:audit-csv": {"GET": "sfffaa"},
+    "api:openapi": {"GET": "pppppp"},
+    "api:docs": READ,
+    "api:nothing": dict.fromkeys(METHODS, "hhhhhh"),
+    "api:me": READ,
+    "api:token-list": READ,
+    "api:token-detail": {"DELETE": OWNER},
+    "api:cluster-list": READ,
+    "api:cluster-detail": READ,
+    "api:node-list": READ,
+    "api:pool-list": READ,
+    "api:device-list": READ,
+    "api:device-ndjson": READ,
+    "api:device-csv": READ,
+    "api:device-detail": READ,
+    "api:card-list": READ,
+    "api:class-list": READ,
+    "api:occupancy": READ,
+    "api:claim-list": READ,
+    "api:claim-detail": {"GET": TENANT},
+    "api:check": {"POST": EVERYBODY},
+    "api:preview": {"POST": EVERYBODY},
+    "api:cel": {"POST": EVERYBODY},
+    "api:request-list": {"GET": EVERYBODY, "POST": EVERYBODY},
+    "api:request-detail": {"GET": TENANT},
+    "api:request-usage": {"GET": TENANT},
+    "api:request-release": {"POST": "sahfff"},
+    "api:operation": {"GET": TENANT},
+}
+
+
+def routes(patterns, names="", path=""):
+    """Yield name and address, with its parts, of every route."""
+    for pattern in patterns:
+        here = path + str(pattern.pattern)
+        if isinstance(pattern, URLResolver):
+            below = f"{names}{pattern.namespace}:" if pattern.namespace else names
+            yield from routes(pattern.url_patterns, below, here)
+        else:
+            yield f"{names}{pattern.name}", here
+
+
+ROUTES = dict(routes(get_resolver().url_patterns))
+
+
+def address_of(name):
+    parts = CLAIM_PARTS if "claim-detail" in name else PARTS
+    path = ROUTES[name].removesuffix(r"^.*\Z")
+    for part, value in parts.items():
+        for kind in ("str", "path", "uuid", "int"):
+            path = path.replace(f"<{kind}:{part}>", value)
+    assert "<" not in path, path
+    return f"/{path}" + ("nothing" if name == "api:nothing" else "")
+
+
+@pytest.fixture
+def world(load_fleets, held_claims, ada, cleo, ben, dora, eli, settings):
+    """Return how to call as each role; there is a claim request of Ada's."""
+    settings.SLICEWISE_DEMO = True
+    settings.SLICEWISE_API_RATES = dict.fromkeys(("read", "check", "write"), 10**9)
+    whole = [c for c in held_claims if c["metadata"]["name"] == "orchid-whole"]
+    cluster = load_fleets("nvidia-t4-l40s", extra=whole)
+    now = timezone.now()
+    manifest = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": "orchid-whole", "namespace": "ai-training"},
+        "spec": {"devices": {"requests": []}},
+    }
+    plan = ClaimPlan.objects.create(
+        cluster=cluster,
+        kind="ResourceClaim",
+        namespace="ai-training",
+        name="orchid-whole",
+        manifest=manifest,
+        defaulted=manifest,
+        digest="sha256:0",
+        revision=1,
+        created_at=now,
+    )
+    ClaimRequest.objects.create(
+        public_id=PUBLIC_ID,
+        requester=ada,
+        tenant=ada.tenants.get(),
+        plan=plan,
+        state="Active",
+        object_uid="uid-orchid-whole",
+        submission_key=PUBLIC_ID,
+        submitted_at=now,
+        changed_at=now,
+    )
+    token, _secret = make_token(user=ada, name="x", scopes=[], days=1, now=now)
+    ApiToken.objects.filter(pk=token.pk).update(public_id=PUBLIC_ID)
+    people = {"ada": ada, "cleo": cleo, "ben": ben, "dora": dora, "eli": eli}
+    return {"anonymous": None, **people}
+
+
+def send(person, name, method):
+    """Return the status of one call; what it changes is taken back."""
+    address = address_of(name)
+    with transaction.atomic():
+        if name.startswith("api:") and name not in PAGES:
+            token = ""
+            if person is not None:
+                token = make_token(
+                    user=person,
+                    name="x",
+                    scopes=[scope.value for scope in Scope],
+                    days=1,
+                    now=timezone.now(),
+                )[1]
+            body = {} if method in ("POST", "PUT", "PATCH") else None
+            status = Caller(token).send(method, address, body).status_code
+        else:
+            client = Client()
+            if person is not None:
+                client.force_login(person)
+            answer = client.generic(method, address)
+            status = answer.status_code
+            if status == 302 and "/sign-in/" in answer["Location"]:
+                status = 401
+        transaction.set_rollback(True)
+    return status
+
+
+def letter(status, *, public):
+    known = {401: "s", 403: "f", 404: "h", 405: "-"}
+    return known.get(status, "p" if public else "a")
+
+
+def row(world, name, method):
+    """Return one letter a role."""
+    letters = ""
+    for role in ROLES:
+        found = letter(send(world[role], name, method), public=role == "anonymous")
+        letters += found
+    return letters.replace("a", "p") if letters.startswith("p") else letters
+
+
+def test_every_address_and_method_is_for_those_that_the_table_names(world):
+    assert set(ROUTES) == set(TABLE), "Say in TABLE who may use the new address."
+
+    wrong = []
+    for name, method in product(sorted(ROUTES), METHODS):
+        expected = TABLE[name].get(method)
+        if expected is not None:
+            found = row(world, name, method)
+        else:
+            expected = "-"
+            found = letter(send(world["dora"], name, method), public=False)
+        if found != expected:
+            wrong.append((name, method, expected, found))
+    assert wrong == []
