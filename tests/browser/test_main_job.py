@@ -199,6 +199,7 @@ def test_two_tabs_submit_the_same_form_once(page: Page, sign_in, name):
         for _ in range(2)
     ]
 
+    assert [answer.status for answer in answers] == [302, 302], page.url + body[:400]
     places = {answer.headers.get("location") for answer in answers}
     assert len(places) == 1
     assert places.pop().startswith("/requests/")

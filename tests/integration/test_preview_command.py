@@ -116,8 +116,9 @@ def test_preview_says_which_alternative_each_node_gives(
 @pytest.mark.django_db(transaction=True)
 async def test_preview_alternatives_asks_each_alone(load_fleets):
     from asgiref.sync import sync_to_async
-    from inventory.gateways.files import parse_objects
+
     from claims.domain.preview import claim_of
+    from inventory.gateways.files import parse_objects
 
     cluster = await sync_to_async(load_fleets)(
         "nvidia-h100-consumable-shares", "nvidia-h100-dynamic-mig-k8s135"
