@@ -136,7 +136,8 @@ class Rule:
             raise BadPolicy(f"Rule {self.name}: days are {', '.join(DAYS)}.")
         if not (0 <= self.from_hour <= 24 and 0 <= self.to_hour <= 24):
             raise BadPolicy(f"Rule {self.name}: hours of the day go from 0 to 24.")
-        if self.decide_within_hours < 1 or (self.max_hours or 1) < 1:
+        lasting = 1 if self.max_hours is None else self.max_hours
+        if self.decide_within_hours < 1 or lasting < 1:
             raise BadPolicy(f"Rule {self.name}: lengths of time are 1 hour or more.")
 
 
