@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from django.http import HttpRequest
 
 
-_STATUSES = {
+_STATUSES: dict[Callable[..., HttpResponse], int] = {
     defaults.bad_request: 400,
     defaults.permission_denied: 403,
     defaults.page_not_found: 404,
