@@ -33,6 +33,10 @@ _GATES: dict[str, tuple[int, int | None]] = {
     "DRAOptionalNodeOperations": (37, None),
     "DRAPartitionableDevicesType": (37, None),
 }
+_METRIC = re.compile(
+    r'^kubernetes_feature_enabled\{name="(D(?:RA|ynamicResource)\w*)",[^}]*\} ([01])$',
+    re.MULTILINE,
+)
 _VERSION = re.compile(r"v?1\.(\d{1,3})(?:\.\d+)?(?:[-+].*)?\Z", re.ASCII)
 
 
@@ -77,6 +81,14 @@ def enabled_gates(version: str, overrides: dict[str, bool]) -> list[str]:
     }
     state.update(overrides)
     return sorted(gate for gate, on in state.items() if on)
+
+
+def gates_in_metrics(text: str) -> dict[str, bool]:
+    """Return the gates of Dynamic Resource Allocation that a server's metrics name.
+
+    Source: the gauge kubernetes_feature_enabled of k8s.io/component-base.
+    """
+    return {name: value == "1" for name, value in _METRIC.findall(text)}
 
 
 def parse_gates(text: str) -> dict[str, bool]:

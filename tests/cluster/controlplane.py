@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import dataclasses
 import fcntl
 import json
 import shutil
@@ -230,6 +231,11 @@ class ControlPlane:
         (self._children.kill if crash else self._children.stop)("kube-apiserver")
         self.admin.close()
         self.start_api_server()
+
+    def set_gates(self, gates: Mapping[str, bool]) -> None:
+        """Let what is started from now on have other feature gates."""
+        settings = dataclasses.replace(self._settings, gates=gates)
+        self._commands = dataclasses.replace(self._commands, settings=settings)
 
     def ended(self) -> list[str]:
         """Return the components that have ended by themselves."""

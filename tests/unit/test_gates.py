@@ -6,6 +6,7 @@ from inventory.domain.gates import (
     BadGates,
     BadVersion,
     enabled_gates,
+    gates_in_metrics,
     minor_of,
     parse_gates,
     supported_minor,
@@ -56,3 +57,20 @@ def test_parse_gates_reads_a_list():
 def test_parse_gates_refuses_others(text):
     with pytest.raises(BadGates):
         parse_gates(text)
+
+
+def test_gates_are_read_in_metrics():
+    text = (
+        "# TYPE kubernetes_feature_enabled gauge\n"
+        'kubernetes_feature_enabled{name="DRAConsumableCapacity",stage="ALPHA"} 1\n'
+        'kubernetes_feature_enabled{name="DRADeviceTaints",stage="ALPHA"} 0\n'
+        'kubernetes_feature_enabled{name="DynamicResourceAllocation",stage=""} 1\n'
+        'kubernetes_feature_enabled{name="StorageVersionHash",stage="BETA"} 1\n'
+    )
+
+    assert gates_in_metrics(text) == {
+        "DRAConsumableCapacity": True,
+        "DRADeviceTaints": False,
+        "DynamicResourceAllocation": True,
+    }
+    assert gates_in_metrics("") == {}

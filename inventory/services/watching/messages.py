@@ -61,10 +61,17 @@ class Noted:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The server was asked who it is. `uid` is "" where we may not know."""
+    """The server was asked who it is.
+
+    Attributes:
+        uid: of its kube-system namespace; "" where we may not know.
+        version: such as v1.37.2.
+        gates: on or off by name; None where we may not know, or did not ask again.
+    """
 
     uid: str
     version: str
+    gates: dict[str, bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)

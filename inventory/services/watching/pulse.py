@@ -16,6 +16,7 @@ import structlog
 
 from inventory.domain.kinds import NAMESPACE
 from inventory.gateways.errors import ClusterForbidden, NotFound
+from inventory.gateways.features import feature_gates
 from inventory.services.watching.messages import Changed, Seen, Silent
 from portal.core.errors import PortalError
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 logger = structlog.get_logger(__name__)
 
 PULSE_SECONDS = 10
+# Gates change with a restart of the server only, and /metrics is long.
+GATES_SECONDS = 120
 
 
 class OtherCluster(PortalError):
@@ -50,6 +53,7 @@ class Pulse:
         self._highest = highest
         self._lock = threading.Lock()
         self._confirmed = 0.0
+        self._gates_asked: float | None = None
 
     def saw(self, resource_version: str) -> None:
         """Remember a version that the server has had; other than numbers are not."""
@@ -80,6 +84,7 @@ class Pulse:
             except OtherCluster:
                 return
             except PortalError as error:
+                self._gates_asked = None  # it may come back with others
                 self._inbox.put(Silent(error.message))
             except Exception:
                 logger.exception("asking a cluster who it is failed")
@@ -88,7 +93,7 @@ class Pulse:
     def _ask(self) -> None:
         kube = self._kube()
         highest = self._highest  # before asking: what comes later may be higher
-        seen = Seen(_uid_of(kube), kube.version())
+        seen = Seen(_uid_of(kube), kube.version(), self._gates(kube))
         if seen.uid and self._uid and seen.uid != self._uid:
             self._end(seen.uid, "it is another cluster now")
         if _newest(kube, highest) < highest:
@@ -96,6 +101,14 @@ class Pulse:
         self._uid = seen.uid or self._uid
         self._inbox.hear()
         self._inbox.put(seen)
+
+    def _gates(self, kube: Kube) -> dict[str, bool] | None:
+        """Return the server's gates, if it is time to ask again and it tells them."""
+        now = time.monotonic()
+        if self._gates_asked is not None and now - self._gates_asked < GATES_SECONDS:
+            return None
+        self._gates_asked = now
+        return feature_gates(kube)
 
     def _end(self, uid: str, why: str) -> None:
         self._inbox.put(Changed(uid))

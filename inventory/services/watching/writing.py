@@ -99,8 +99,9 @@ class Writer:
                 self._replace(message)
             case Noted(kind, state, text):
                 self._note(kind, state, text)
-            case Seen(uid, version):
+            case Seen(uid, version, gates):
                 self._identify(uid, version)
+                self._learn_gates(gates)
             case Silent(text):
                 self._silence = text
             case Changed(uid):
@@ -185,6 +186,14 @@ class Writer:
         if (uid, version) != (cluster.kube_system_uid, cluster.kubernetes_version):
             cluster.kube_system_uid, cluster.kubernetes_version = uid, version
             cluster.save(update_fields=["kube_system_uid", "kubernetes_version"])
+            self._news = True
+
+    def _learn_gates(self, gates: dict[str, bool] | None) -> None:
+        """Keep what the server says of its gates; what it does not say stays."""
+        cluster = self._cluster
+        if gates is not None and gates != cluster.feature_gates:
+            cluster.feature_gates = gates
+            cluster.save(update_fields=["feature_gates"])
             self._news = True
 
     def _start_over(self, uid: str) -> None:

@@ -14,7 +14,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from inventory.models import Allocation, Cluster, Device, KubeObject, Pool
+from inventory.services import engines
 from portal.core import secrets
+from tests.cluster import credentials
 from tests.cluster.build import supported_versions
 from tests.cluster.controlplane import ControlPlane
 from tests.contract import objects
@@ -272,3 +274,29 @@ def big_slice(number: int, generation: int = 1):
     )
     made["spec"]["pool"]["generation"] = generation
     return made
+
+
+def test_gates_are_those_of_the_server(add, watch):
+    """Read with the rights that we ship, and again when the server was gone."""
+    with ControlPlane(OLDEST, gates={"DRAConsumableCapacity": True}) as plane:
+        plane.install_rbac()
+        cluster = add(RealServer(plane), user=credentials.PORTAL)
+        watch()
+        gates = eventually(lambda: gates_of(cluster))
+        assert gates["DRAConsumableCapacity"]
+        assert not gates["DRADeviceTaints"]
+        assert gates["DRAPrioritizedList"]
+        assert "DRAConsumableCapacity" in engines.gates_of(
+            Cluster.objects.get(pk=cluster.pk)
+        )
+
+        plane.kill_api_server()
+        eventually(lambda: Cluster.objects.get(pk=cluster.pk).failure)
+        plane.set_gates({"DRADeviceTaints": True})
+        plane.start_api_server()
+        eventually(lambda: gates_of(cluster)["DRADeviceTaints"], 60)
+        assert not gates_of(cluster)["DRAConsumableCapacity"]
+
+
+def gates_of(cluster: Cluster) -> dict[str, bool]:
+    return Cluster.objects.get(pk=cluster.pk).feature_gates
