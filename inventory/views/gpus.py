@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from django.contrib import messages
 from django.http import Http404, HttpResponseRedirect, QueryDict
@@ -130,7 +131,7 @@ def view_save(request: PortalRequest, cluster: str) -> HttpResponse:
     """Keep the filter of the page under a name."""
     found = cluster_named(cluster)
     query = QueryDict(mutable=True)
-    for key, value in QueryDict(request.POST.get("query", "")).items():
+    for key, value in QueryDict(_shown_query(request, found)).items():
         if key in KEPT and value:
             query[key] = str(value)
     try:
@@ -140,6 +141,14 @@ def view_save(request: PortalRequest, cluster: str) -> HttpResponse:
     else:
         messages.success(request, _("The view is kept."))
     return _back(found, query.urlencode())
+
+
+def _shown_query(request: PortalRequest, cluster: Cluster) -> str:
+    """Return the filter of the page that was left, which may have changed in place."""
+    left = urlsplit(request.headers.get("Referer", ""))
+    if left.path == reverse("inventory:gpu-list", args=[cluster.name]):
+        return left.query
+    return request.POST.get("query", "")
 
 
 @require_POST

@@ -134,6 +134,16 @@ def test_view_is_kept_per_person(held_cluster, browse, ada, cleo):
     assert SavedView.objects.get().query == "mine=on"
 
 
+def test_view_holds_what_was_filtered_in_place(held_cluster, browse, ada):
+    browse(ada).post(
+        GPUS + "views/",
+        {"name": "big", "query": "mine=on"},
+        headers={"Referer": f"http://testserver{GPUS}?free=40&from=n"},
+    )
+
+    assert SavedView.objects.get().query == "free=40"
+
+
 def test_view_is_removed_by_its_owner_alone(held_cluster, browse, ada, cleo):
     keep(browse(ada), "big", "free=40")
     address = f"{GPUS}views/{SavedView.objects.get().pk}/remove/"
