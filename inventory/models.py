@@ -139,9 +139,10 @@ class Device(models.Model):
 
     class Meta:
         indexes = [
+            # The order of lists, whole, so that any page of them is one index read.
             models.Index(
-                fields=["cluster", "driver", "pool", "name"],
-                name="inventory_device_id",
+                fields=["cluster", "driver", "pool", "name", "id"],
+                name="inventory_device_order",
             ),
             models.Index(
                 fields=["cluster", "slice_name"], name="inventory_device_slice"

@@ -1,0 +1,107 @@
+"""100,000 devices: the last page as fast as the first, streams in bounded memory."""
+
+from __future__ import annotations
+
+import resource
+import time
+
+import pytest
+from django.db import connection
+from django.test import AsyncClient
+
+from inventory.domain.visibility import Viewer
+from inventory.models import Cluster
+from inventory.queries.device_search import DeviceSearch, search_page
+from inventory.queries.devices import DeviceFilter
+from portal.core.keyset import encoded
+
+COUNT, PER_POOL = 100_000, 100
+POOLS = """
+INSERT INTO inventory_pool (cluster_id, driver, name, generation,
+  expected_slice_count, seen_slice_count, node_name, verdict, problem)
+SELECT %s, 'net.example.com', 'node-' || to_char(n, 'FM0000'), 1, 1, 1,
+  'node-' || to_char(n, 'FM0000'), 'complete', ''
+FROM generate_series(0, %s) n
+"""
+DEVICES = """
+INSERT INTO inventory_device (cluster_id, driver, pool, name, slice_name, node_name,
+  attributes, capacity, consumes_counters, taints, allow_multiple_allocations)
+SELECT %s, 'net.example.com', 'node-' || to_char(n / %s, 'FM0000'),
+  'nic-' || to_char(n %% %s, 'FM000'), 'slice', 'node-' || to_char(n / %s, 'FM0000'),
+  '{"net.example.com/mtu": {"int": 9000}}', '{}', '[]', '[]', false
+FROM generate_series(0, %s) n
+"""
+
+
+@pytest.fixture
+def large(db, now):
+    """Return a cluster of 100,000 devices in 1,000 pools."""
+    cluster = Cluster.objects.create(
+        name="demo",
+        kind="offline",
+        kubernetes_version="1.37.2",
+        revision=1,
+        heard_at=now,
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(POOLS, [cluster.pk, COUNT // PER_POOL - 1])
+        values = [cluster.pk, PER_POOL, PER_POOL, PER_POOL, COUNT - 1]
+        cursor.execute(DEVICES, values)
+        cursor.execute("ANALYZE inventory_device")
+    return cluster
+
+
+def fastest(do, times=9):
+    found = []
+    for _turn in range(times):
+        begun = time.perf_counter()
+        do()
+        found.append(time.perf_counter() - begun)
+    return min(found)
+
+
+def peak_bytes():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+@pytest.mark.slow
+def test_late_pages_and_whole_streams_cost_no_more_for_their_size(large, call, ada):
+    def page(cursor):
+        search = DeviceSearch(DeviceFilter())
+        viewer = Viewer(frozenset())
+        return search_page(large, viewer, search, cursor=cursor, limit=50)
+
+    late = encoded(["net.example.com", "node-0999", "nic-049", 2**62])
+    assert page("").items[0].device.name == "nic-000"
+    assert page(late).items[-1].device.name == "nic-099"
+    first, last = fastest(lambda: page("")), fastest(lambda: page(late))
+    assert last <= 1.5 * first, (
+        f"first {first * 1000:.1f} ms, last {last * 1000:.1f} ms"
+    )
+
+    for kind, more in (("ndjson", 0), ("csv", 1)):
+        before = peak_bytes()
+        answer = call(ada).get(f"clusters/demo/devices.{kind}")
+        lines = sum(part.count(b"\n") for part in answer.streaming_content)
+        assert lines == COUNT + more
+        grown = peak_bytes() - before
+        assert grown < 48 * 2**20, f"{kind}: {grown / 2**20:.0f} MiB"
+
+
+@pytest.fixture
+def small(transactional_db, load_fleets, call, ada):
+    """Return a token, and a cluster in the database that other threads see."""
+    load_fleets("nvidia-t4-l40s")
+    return call(ada).token
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_stream_is_not_collected_under_asgi(small):
+    answer = await AsyncClient().get(
+        "/api/v1/clusters/demo/devices.ndjson",
+        headers={"Authorization": f"Bearer {small}"},
+    )
+
+    assert answer.is_async
+    parts = [part async for part in answer.streaming_content]
+    assert b"".join(parts).count(b"\n") == 5
