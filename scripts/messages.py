@@ -138,7 +138,9 @@ def _lost_placeholders(
     return sorted(
         key
         for key in messages
-        if parts.get(key) and _holes(messages[key].singular) != _holes(parts[key])
+        if parts.get(key)
+        and _holes(parts[key])
+        not in (_holes(messages[key].singular), _holes(messages[key].plural or ""))
     )
 
 
