@@ -203,6 +203,7 @@ class Writer:
             self._set(kind, KindState.LISTING, version="")
             if uid:
                 self._entries[kind]["accept"] = True
+                self._unsaved.add(kind)
         if uid:
             self._cluster.kube_system_uid = uid
             self._cluster.save(update_fields=["kube_system_uid"])
