@@ -44,7 +44,7 @@ def random_claim(random: Random, name: str, features: Features) -> Object:
     count = random.choice((1, 1, 1, 1, 1, 2, 2, 3))
     requests = [_request(random, f"r{each}", features) for each in range(count)]
     devices: Object = {"requests": requests}
-    if random.random() < 0.25:
+    if random.random() < 0.2:
         devices["constraints"] = [_constraint(random, requests, features)]
     return {
         "apiVersion": V1,
@@ -68,13 +68,13 @@ def _request(random: Random, name: str, features: Features) -> Object:
 def _one(random: Random, features: Features) -> Object:
     """Return what `exactly` and each of `firstAvailable` have in common."""
     made: Object = {"deviceClassName": _class(random, features)}
-    if random.random() < 0.08:
+    if random.random() < 0.05:
         made["allocationMode"] = "All"
     else:
         made["count"] = random.choice((1, 1, 1, 1, 2, 2, 3))
     if selectors := _selectors(random, features):
         made["selectors"] = [{"cel": {"expression": each}} for each in selectors]
-    if features.shares and random.random() < 0.4:
+    if features.shares and random.random() < 0.3:
         made["capacity"] = {"requests": _capacity(random)}
     if features.taints and random.random() < 0.3:
         made["tolerations"] = [{"key": f"{GPU}/health", "operator": "Exists"}]

@@ -105,11 +105,12 @@ Shape = Callable[[Random, str, Features], list[Object]]
 
 
 def _shapes(features: Features) -> Iterator[Shape]:
-    yield from (_cards, _cards, _nics, _two_slices, _incomplete, _moved_on)
+    """Yield shapes, sound ones more often than those that spoil a node."""
+    yield from (*[_cards] * 4, *[_two_slices] * 2, _nics, _incomplete, _moved_on)
     if features.shares:
-        yield from (_shares, _shares, _shares)
+        yield from [_shares] * 5
     if features.counters:
-        yield from (_partitions, _partitions)
+        yield from [_partitions] * 4
     if features.everything:
         yield _twice
 
