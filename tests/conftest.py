@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from django.utils import translation
 from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from inventory.models import Cluster
     from portal.accounts.models import User
 
@@ -21,6 +24,14 @@ settings.register_profile(
 settings.load_profile("slicewise")
 
 DATA = Path(__file__).parent / "data"
+
+
+@pytest.fixture(autouse=True)
+def english() -> Iterator[None]:
+    """Begin each test in English, whatever language the one before left active."""
+    translation.activate("en")
+    yield
+    translation.deactivate()
 
 
 @pytest.fixture(scope="session")

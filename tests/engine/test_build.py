@@ -92,7 +92,7 @@ def test_a_go_that_is_too_old_is_not_used(build, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(build, "_install_go", lambda home: None)
     with pytest.raises(build.BuildFailed, match="does not run"):
-        build._go()
+        build.go_command()
 
 
 def test_an_unknown_version_is_refused_by_name():
