@@ -137,11 +137,14 @@ def _lost_placeholders(
 ) -> list[str]:
     return sorted(
         key
-        for key in messages
-        if parts.get(key)
-        and _holes(parts[key])
-        not in (_holes(messages[key].singular), _holes(messages[key].plural or ""))
+        for key, message in messages.items()
+        if parts.get(key) and _holes(parts[key]) not in _may_have(message)
     )
+
+
+def _may_have(message: Message) -> list[set[str]]:
+    """Return the placeholders of each form of a message; a translation has one's."""
+    return [_holes(text) for text in (message.singular, message.plural) if text]
 
 
 def _holes(text: str) -> set[str]:
