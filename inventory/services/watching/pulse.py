@@ -73,7 +73,11 @@ class Pulse:
         with self._lock:
             if self._confirmed <= since:
                 began = time.monotonic()
-                self._ask()
+                try:
+                    self._ask()
+                except PortalError:
+                    self._gates_asked = None  # it may come back with others
+                    raise
                 self._confirmed = began
 
     def beat(self) -> None:
@@ -84,7 +88,6 @@ class Pulse:
             except OtherCluster:
                 return
             except PortalError as error:
-                self._gates_asked = None  # it may come back with others
                 self._inbox.put(Silent(error.message))
             except Exception:
                 logger.exception("asking a cluster who it is failed")
@@ -101,13 +104,18 @@ class Pulse:
         self._uid = seen.uid or self._uid
         self._inbox.hear()
         self._inbox.put(seen)
+        if seen.gates is not None:
+            self._gates_asked = time.monotonic()
 
     def _gates(self, kube: Kube) -> dict[str, bool] | None:
-        """Return the server's gates, if it is time to ask again and it tells them."""
-        now = time.monotonic()
-        if self._gates_asked is not None and now - self._gates_asked < GATES_SECONDS:
+        """Return the server's gates, if it is time to ask again and it tells them.
+
+        A server that has just started may refuse at first: it is asked again with
+        the next pulse, until it told.
+        """
+        asked = self._gates_asked
+        if asked is not None and time.monotonic() - asked < GATES_SECONDS:
             return None
-        self._gates_asked = now
         return feature_gates(kube)
 
     def _end(self, uid: str, why: str) -> None:
