@@ -8,20 +8,11 @@ one for the pod, and undecided is neither. The document is that of
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any
 
+from inventory.domain.engine import Outcome
+
 Json = dict[str, Any]
-
-
-class Outcome(StrEnum):
-    """What the allocator says of one node; the spelling is part of the interface."""
-
-    FITS = "fits"
-    NO = "no"
-    NODE_ERROR = "node-error"
-    ERROR = "error"
-    UNDECIDED = "undecided"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,6 @@ from claims.domain.checks.asks import asked_of, shape_findings
 from claims.domain.checks.facts import (
     AskFacts,
     Facts,
-    Fault,
-    Read,
     SelectorFacts,
     Verdict,
 )
@@ -254,7 +252,7 @@ class Checker:
             total=found.total or 0,
             match=found.devices.match if found.devices else 0,
             errors=tuple(
-                Fault(fault.message, fault.count, fault.example)
+                fault
                 for fault in found.errors
                 if (fault.message, fault.example) not in known
             ),
@@ -273,7 +271,7 @@ def _verdict(found: Checked) -> Verdict:
         cost=found.cost,
         limit=found.limit,
         length=found.length,
-        reads=tuple(Read(r.map, r.domain, r.key) for r in found.reads),
+        reads=found.reads,
     )
 
 

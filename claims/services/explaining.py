@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from claims.domain.checks.asks import asked_of, shape_findings
 from claims.domain.defaulting import defaulted_claim
-from claims.domain.preview import Outcome, claim_of
+from claims.domain.preview import claim_of
 from claims.domain.why.changes import without_constraint, without_request
 from claims.domain.why.conjuncts import conjuncts
 from claims.domain.why.ground import Ground
 from claims.domain.why.reasons import AskReason, AskSets, Part, ask_reason
 from claims.services.checking import world_of
+from inventory.domain.engine import Outcome
 from inventory.services.engines import async_engine_for
 from portal.core.errors import PortalError
 

@@ -15,7 +15,6 @@ from claims.domain.defaulting import defaulted_claim
 from claims.domain.preview import (
     AlternativePreview,
     NodePreview,
-    Outcome,
     Preview,
     only_alternative,
 )
@@ -106,14 +105,12 @@ def _preview(answer: Allocated) -> Preview:
         revision=answer.revision,
         engine=answer.engine.document(),
         nodes={
-            name: NodePreview(
-                Outcome(node.outcome.value), node.message, node.results, node.score
-            )
+            name: NodePreview(node.outcome, node.message, node.results, node.score)
             for name, node in answer.nodes.items()
         },
         alone={
             (alone.claim, alone.request): {
-                name: Outcome(node.outcome.value) for name, node in alone.nodes.items()
+                name: node.outcome for name, node in alone.nodes.items()
             }
             for alone in answer.alone
         },

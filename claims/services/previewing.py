@@ -17,7 +17,7 @@ from asgiref.sync import sync_to_async
 from django.utils.translation import gettext as _
 
 from claims.domain.defaulting import defaulted_claim
-from claims.domain.preview import Outcome, claim_of
+from claims.domain.preview import claim_of
 from claims.services.change_sentences import change_sentence, where_sentence
 from claims.services.costing import acost
 from claims.services.counterfactual import achanges
@@ -38,6 +38,7 @@ from claims.services.why_sentences import (
     first_cause,
     reason_sentence,
 )
+from inventory.domain.engine import Outcome
 from inventory.models import KubeObject
 from inventory.services.engines import async_engine_for
 from portal.accounts.queries import namespaces_of

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from asgiref.sync import sync_to_async
 from django.utils.translation import gettext as _
 
-from claims.domain.preview import Outcome, claim_of
+from claims.domain.preview import claim_of
 from claims.domain.why.suppose import Kind, NothingThere, Supposition, supposed
 from claims.services.explaining import ground_of
 from claims.services.preview import apreview_on
+from inventory.domain.engine import Outcome
 from inventory.services.engines import async_engine_for
 from portal.core.errors import PortalError
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from claims.domain.preview import NodePreview, Outcome, Preview
+from claims.domain.preview import NodePreview, Preview
+from inventory.domain.engine import Outcome
 from tests.cluster.client import Object
 
 FITS, NO, ERROR, UNDECIDED = "fits", "no", "error", "undecided"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from claims.domain.preview import NodePreview, Outcome, Preview
+from claims.domain.preview import NodePreview, Preview
+from inventory.domain.engine import Outcome
 from tests.agreement.compare import Happened, disagreement, expected
 
 NODES = ["a", "b", "c"]

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from claims.domain.preview import (
     NodePreview,
-    Outcome,
     Preview,
     claim_of,
     only_alternative,
 )
+from inventory.domain.engine import Outcome
 
 CLAIM = {
     "metadata": {"name": "c"},

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from claims.domain.checks.availability import counters_free
 from claims.domain.checks.findings import Finding
+from claims.domain.checks.world import taint_text
 from inventory.domain.quantity import quantity_or_zero
 
 if TYPE_CHECKING:
@@ -112,9 +113,3 @@ def _twice(admins: list[Ask], facts: Facts) -> Iterator[Finding]:
                 values = {"one": other.name, "other": ask.name}
                 yield Finding("admin.same_device_twice", ask.path, values)
                 break
-
-
-def taint_text(taint: Json) -> str:
-    """Return a taint as people write it: `key=value:Effect`."""
-    value = f"={taint['value']}" if taint.get("value") else ""
-    return f"{taint.get('key', '')}{value}:{taint.get('effect', '')}"

@@ -6,7 +6,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from claims.domain.checks.findings import Finding
-from claims.domain.preview import Outcome
+from claims.domain.checks.world import taint_text
+from inventory.domain.engine import Outcome
 from inventory.domain.quantity import quantity_or_zero
 
 if TYPE_CHECKING:
@@ -161,12 +162,11 @@ def _tainted(ask: Ask, candidates: frozenset[str], world: World) -> Iterator[Fin
     kept_out = sorted(c for c in candidates if world.untolerated(c, ask.tolerations))
     if kept_out:
         taint = world.untolerated(kept_out[0], ask.tolerations)[0]
-        value = f"={taint['value']}" if taint.get("value") else ""
         values = {
             "count": len(kept_out),
             "total": len(candidates),
             "example": kept_out[0],
-            "taint": f"{taint.get('key')}{value}:{taint.get('effect')}",
+            "taint": taint_text(taint),
         }
         yield Finding("taint.blocks", ask.path, values)
 

@@ -7,24 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from claims.domain.preview import Preview
-
-
-@dataclass(frozen=True, slots=True)
-class Read:
-    """A key that an expression looks up; `space` is attributes or capacity."""
-
-    space: str
-    domain: str
-    key: str
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """An error of evaluation: its text, on how many devices, and one of them."""
-
-    message: str
-    count: int
-    example: str
+    from inventory.domain.engine import Read, RuntimeFault
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +41,7 @@ class SelectorFacts:
     verdict: Verdict
     total: int = 0
     match: int = 0
-    errors: tuple[Fault, ...] = ()
+    errors: tuple[RuntimeFault, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

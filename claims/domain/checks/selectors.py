@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from claims.domain.checks.asks import Asked
-    from claims.domain.checks.facts import Facts, Fault, SelectorFacts
+    from claims.domain.checks.facts import Facts, SelectorFacts
     from claims.domain.checks.world import World
+    from inventory.domain.engine import RuntimeFault
 
 MOST_BYTES = 10_240
 # Above this many units of cost for one pod, what the scheduler pays is worth a word.
@@ -143,7 +144,9 @@ def normal_semver(literal: str) -> str | None:
     return fixed if _SEMVER.fullmatch(fixed) else None
 
 
-def _runtime(selector: SelectorFacts, fault: Fault, world: World) -> Iterator[Finding]:
+def _runtime(
+    selector: SelectorFacts, fault: RuntimeFault, world: World
+) -> Iterator[Finding]:
     if _SEMVER_OF_VERSION in fault.message or _bad_literal(selector, fault):
         return
     missing = _MISSING.search(fault.message)
@@ -160,7 +163,7 @@ def _runtime(selector: SelectorFacts, fault: Fault, world: World) -> Iterator[Fi
     values["key"] = key
     driver = fault.example.split("/", 1)[0]
     read = next((r for r in selector.verdict.reads if r.key == key), None)
-    space = read.space if read else "attributes"
+    space = read.map if read else "attributes"
     domains = _domains_with(world, space, key, driver)
     wanted = read.domain if read and read.domain != "*" else driver
     if wanted in domains:
@@ -182,7 +185,7 @@ def _runtime(selector: SelectorFacts, fault: Fault, world: World) -> Iterator[Fi
     yield Finding("cel.key_published_by_none", selector.path, values)
 
 
-def _bad_literal(selector: SelectorFacts, fault: Fault) -> bool:
+def _bad_literal(selector: SelectorFacts, fault: RuntimeFault) -> bool:
     """Return whether an error comes from a literal that was already found."""
     return "semver" in selector.expression and any(
         word in fault.message.lower()

@@ -128,6 +128,12 @@ def tolerates(toleration: Json, taint: Json) -> bool:
     return bool(key) and (toleration.get("value") or "") == (taint.get("value") or "")
 
 
+def taint_text(taint: Json) -> str:
+    """Return a taint as people write it: `key=value:Effect`."""
+    value = f"={taint['value']}" if taint.get("value") else ""
+    return f"{taint.get('key', '')}{value}:{taint.get('effect', '')}"
+
+
 def build_world(objects: Iterable[Json], *, minor: int, gates: Iterable[str]) -> World:
     """Return the world that these objects make; of one key the last counts."""
     by_key: dict[Key, Json] = {

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from claims.domain.checks.admin import taint_text
+from claims.domain.checks.world import taint_text
 from claims.domain.why.values import Near, comparison_in, nearest
 
 if TYPE_CHECKING:

@@ -18,6 +18,7 @@ from schemathesis import checks
 
 from portal.accounts.tokens import make_token
 from portal.api.document import openapi_document
+from tests.integration.api.stored import make_request
 
 PUBLIC_ID = "0b8d3a52-0000-4000-8000-000000000001"
 KNOWN = {
@@ -51,39 +52,10 @@ schema.app = WSGIHandler()
 @pytest.fixture
 def world(held_cluster, ada, settings, one_connection):
     """Return a token; a claim request of its owner is there."""
-    from claims.models import ClaimPlan, ClaimRequest
-
     settings.ALLOWED_HOSTS = ["*"]
     settings.SLICEWISE_API_RATES = dict.fromkeys(("read", "check", "write"), 10**9)
     now = timezone.now()
-    manifest = {
-        "apiVersion": "resource.k8s.io/v1",
-        "kind": "ResourceClaim",
-        "metadata": {"name": "orchid-whole", "namespace": "ai-training"},
-        "spec": {"devices": {"requests": []}},
-    }
-    plan = ClaimPlan.objects.create(
-        cluster=held_cluster,
-        kind="ResourceClaim",
-        namespace="ai-training",
-        name="orchid-whole",
-        manifest=manifest,
-        defaulted=manifest,
-        digest="sha256:0",
-        revision=1,
-        created_at=now,
-    )
-    ClaimRequest.objects.create(
-        public_id=PUBLIC_ID,
-        requester=ada,
-        tenant=ada.tenants.get(),
-        plan=plan,
-        state="Active",
-        object_uid="uid-orchid-whole",
-        submission_key=PUBLIC_ID,
-        submitted_at=now,
-        changed_at=now,
-    )
+    make_request(PUBLIC_ID, ada, held_cluster, now)
     scopes = ["inventory:read", "claims:check", "claims:read", "claims:write"]
     return make_token(user=ada, name="fuzz", scopes=scopes, days=1, now=now)[1]
 

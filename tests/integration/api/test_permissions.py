@@ -19,11 +19,11 @@ from django.test import Client
 from django.urls import URLResolver, get_resolver
 from django.utils import timezone
 
-from claims.models import ClaimPlan, ClaimRequest
 from portal.accounts.domain.scopes import Scope
 from portal.accounts.models import ApiToken
 from portal.accounts.tokens import make_token
 from tests.integration.api.conftest import Caller
+from tests.integration.api.stored import make_request
 
 ROLES = ("anonymous", "ada", "cleo", "ben", "dora", "eli")
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
@@ -162,34 +162,7 @@ def world(load_fleets, held_claims, ada, cleo, ben, dora, eli, settings):
     whole = [c for c in held_claims if c["metadata"]["name"] == "orchid-whole"]
     cluster = load_fleets("nvidia-t4-l40s", extra=whole)
     now = timezone.now()
-    manifest = {
-        "apiVersion": "resource.k8s.io/v1",
-        "kind": "ResourceClaim",
-        "metadata": {"name": "orchid-whole", "namespace": "ai-training"},
-        "spec": {"devices": {"requests": []}},
-    }
-    plan = ClaimPlan.objects.create(
-        cluster=cluster,
-        kind="ResourceClaim",
-        namespace="ai-training",
-        name="orchid-whole",
-        manifest=manifest,
-        defaulted=manifest,
-        digest="sha256:0",
-        revision=1,
-        created_at=now,
-    )
-    ClaimRequest.objects.create(
-        public_id=PUBLIC_ID,
-        requester=ada,
-        tenant=ada.tenants.get(),
-        plan=plan,
-        state="Active",
-        object_uid="uid-orchid-whole",
-        submission_key=PUBLIC_ID,
-        submitted_at=now,
-        changed_at=now,
-    )
+    make_request(PUBLIC_ID, ada, cluster, now)
     token, _secret = make_token(user=ada, name="x", scopes=[], days=1, now=now)
     ApiToken.objects.filter(pk=token.pk).update(public_id=PUBLIC_ID)
     people = {"ada": ada, "cleo": cleo, "ben": ben, "dora": dora, "eli": eli}
