@@ -4,6 +4,8 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 VERSIONS ?= 1.37
+# How many test processes; each has its own servers.
+JOBS ?= 2
 LOCK := requirements/run.lock
 DEVLOCK := requirements/dev.lock
 
@@ -53,7 +55,7 @@ fix: dev ## put format and simple lint right
 
 test: dev ## everything that needs no real control plane and no browser
 	@$(BIN)/python engine/build.py --versions all
-	@$(BIN)/pytest -m "not cluster and not browser" $(ARGS)
+	@$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not cluster and not browser" $(ARGS)
 
 test-browser: dev ## the main job in Chromium
 	@$(BIN)/pytest -m browser tests/browser $(ARGS)

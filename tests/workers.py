@@ -1,0 +1,34 @@
+"""Give each parallel test process servers of its own.
+
+Loaded by name (`addopts = "-p tests.workers"`), since settings, which start the
+embedded servers, are read before any conftest.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+WORKER = os.environ.get("PYTEST_XDIST_WORKER")
+
+if WORKER:
+    from portal import embedded
+
+    _own = embedded.state_dir() / WORKER
+    _own.mkdir(parents=True, exist_ok=True)
+    _own.chmod(0o755)  # Postgres, started by root, runs as another user
+    os.environ["SLICEWISE_STATE_DIR"] = str(_own)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish() -> None:
+    """Stop what this process' tests started; the main process' own is `make stop`'s."""
+    if WORKER:
+        from inventory.gateways import engine_process
+        from portal import embedded
+
+        run: Path = embedded.run_dir()
+        engine_process.stop(run)
+        embedded.stop()
