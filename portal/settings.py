@@ -60,6 +60,7 @@ INSTALLED_APPS = [
     "portal.core",
     "portal.audit",
     "portal.accounts",
+    "portal.notices",
     "portal.api",
     "inventory",
     "claims",
