@@ -43,6 +43,8 @@ class Cluster(models.Model):
     failure = models.TextField(default="", blank=True)
     # Kind → {"state": "watching"|"forbidden"|"not-served"|…, "message", "resourceVersion"}.
     kinds = models.JSONField(default=dict, blank=True)
+    # Where what cards really use is asked; "" where nobody measures it.
+    prometheus_url = models.CharField(max_length=500, default="", blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:
@@ -264,6 +266,62 @@ class CardSpan(models.Model):
         return (
             f"{self.driver}/{self.pool}/{self.card} since {self.since:%Y-%m-%d %H:%M}"
         )
+
+
+class PoolSpan(models.Model):
+    """How long a pool was published as it was: from slot `since` to slot `until`.
+
+    What changed and changed back within one slot is not kept.
+    """
+
+    cluster = models.ForeignKey(Cluster, models.CASCADE, related_name="pool_spans")
+    driver = models.CharField(max_length=63)
+    pool = models.CharField(max_length=253)
+    since = models.DateTimeField()
+    until = models.DateTimeField()
+    is_newest = models.BooleanField(default=True)
+    generation = models.BigIntegerField()
+    expected_slice_count = models.BigIntegerField()
+    seen_slice_count = models.IntegerField()
+    verdict = models.CharField(max_length=16)
+    problem = models.TextField(default="", blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "driver", "pool"],
+                name="inventory_poolspan_newest",
+                condition=models.Q(is_newest=True),
+            )
+        ]
+        indexes = [
+            models.Index(
+                fields=["cluster", "driver", "pool", "until"],
+                name="inventory_poolspan_pool",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.driver}/{self.pool} since {self.since:%Y-%m-%d %H:%M}"
+
+
+class Meters(models.Model):
+    """What a cluster's Prometheus said last of its cards; replaced as a whole."""
+
+    cluster = models.OneToOneField(
+        Cluster, models.CASCADE, primary_key=True, related_name="meters"
+    )
+    # When it was last asked, and when it last answered.
+    asked_at = models.DateTimeField()
+    read_at = models.DateTimeField(null=True, blank=True)
+    # One sentence on what it could not say, or "".
+    problem = models.TextField(default="", blank=True)
+    # "driver/pool/card" → {"used", "utilisation", "quiet", "since", "by"}; see
+    # `inventory.domain.meters`.
+    readings = models.JSONField(default=dict, blank=True)
+
+    def __str__(self) -> str:
+        return f"Meters of {self.cluster_id}"
 
 
 class SavedView(models.Model):
