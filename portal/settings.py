@@ -195,6 +195,11 @@ CONTENT_SECURITY_POLICY = {
 PERMISSIONS_POLICY: dict[str, list[str]] = {
     name: [] for name in ("camera", "geolocation", "microphone", "payment", "usb")
 }
+# "smtp://user:password@mail.example.com:587"; without it no e-mail is offered.
+SLICEWISE_EMAIL_URL = env("SLICEWISE_EMAIL_URL", default="")
+vars().update(env.email_url_config(SLICEWISE_EMAIL_URL or "dummymail://"))
+DEFAULT_FROM_EMAIL = env("DEFAULT_FROM_EMAIL", default="slicewise@localhost")
+EMAIL_TIMEOUT = 10
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
 
 _BROKER = REDIS_URL.replace("unix://", "redis+socket://", 1)
@@ -230,6 +235,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 60.0,
         "options": {"expires": 60},
     },
+    "notices.sweep": {
+        "task": "notices.sweep",
+        "schedule": 5.0,
+        "options": {"expires": 5},
+    },
     "claims.sweep": {
         "task": "claims.sweep",
         "schedule": 5.0,
@@ -264,6 +274,13 @@ SLICEWISE_PREVIEW_BUDGET_SECONDS = env.float(
 SLICEWISE_ENGINE_DEADLINE_SECONDS = env.float(
     "SLICEWISE_ENGINE_DEADLINE_SECONDS", default=10.0
 )
+# Hosts and networks that webhooks and Prometheus may be called at though they are
+# inward (loopback, link-local); see portal.core.outward.
+SLICEWISE_OUTWARD_ALLOW = env.list("SLICEWISE_OUTWARD_ALLOW", default=[])
+# How the portal is reached, for links in what it sends; "" leaves the host out.
+SLICEWISE_PUBLIC_URL = env("SLICEWISE_PUBLIC_URL", default="").rstrip("/")
+# Events are kept and can be read again for so many days.
+SLICEWISE_NOTICE_DAYS = env.int("SLICEWISE_NOTICE_DAYS", default=30)
 # The demo's own controls (start a pod) are shown where this is on.
 SLICEWISE_DEMO = env.bool("SLICEWISE_DEMO", default=False)
 
