@@ -56,29 +56,36 @@ class Target:
     ip: str
 
 
-def check_address(url: str) -> None:
+def check_address(url: str, *, public: bool = False) -> None:
     """Refuse an address that the portal must not speak to; resolves its host.
+
+    Args:
+        url: the address, as a person gave it.
+        public: a private network is inward, too, as where any tenant may name it.
 
     Raises:
         AddressRefused: It is no http(s) address, holds a password, or leads to
             loopback, a link-local or a metadata address.
         AddressUnknown: Its host has no IP now.
     """
-    target_of(url)
+    target_of(url, public=public)
 
 
-def outward_client(url: str, *, timeout: float, **more: Any) -> httpx.Client:
+def outward_client(
+    url: str, *, timeout: float, public: bool = False, **more: Any
+) -> httpx.Client:
     """Return a client that speaks to one address's host alone, at its checked IP.
 
     Args:
         url: the address, as a person gave it; relative requests go below it.
         timeout: seconds for each of connecting, sending and reading.
+        public: see `check_address`.
         more: further arguments of `httpx.Client`, such as headers.
 
     Raises:
         AddressRefused: See `check_address`.
     """
-    target = target_of(url)
+    target = target_of(url, public=public)
     return httpx.Client(
         base_url=target.url,
         timeout=timeout,
@@ -89,7 +96,7 @@ def outward_client(url: str, *, timeout: float, **more: Any) -> httpx.Client:
     )
 
 
-def target_of(url: str) -> Target:
+def target_of(url: str, *, public: bool = False) -> Target:
     """Return a checked address with the IP to connect to.
 
     Raises:
@@ -98,7 +105,8 @@ def target_of(url: str) -> Target:
     parsed = _parsed(url)
     found = list(dict.fromkeys(_resolved(parsed)))
     for ip in found:
-        if _is_inward(ip) and not _is_allowed(parsed.host, ip):
+        inward = _is_inward(ip) or (public and not _unwrapped(ip).is_global)
+        if inward and not _is_allowed(parsed.host, ip):
             raise AddressRefused(
                 _(
                     "%(host)s leads to %(ip)s, which the portal does not speak to; an"
