@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 
 from claims.domain.lifecycle import State
 from claims.models import ClaimRequest
+from claims.services import faults
 from claims.services.moving import move, order_end
 from portal.core.errors import PortalError
 from portal.core.wake import wake
@@ -103,9 +104,9 @@ def _end(
 ) -> bool:
     if claim_request.state != State.ACTIVE:
         return False
-    moved = move(
-        claim_request, state, actor=by, now=now, message=message, ended_by=by
-    ) and move(claim_request, State.RELEASING, actor=by, now=now, message=message)
-    if moved:
-        wake("claims.apply", claim_request_id=claim_request.pk)
-    return moved
+    if not move(claim_request, state, actor=by, now=now, message=message, ended_by=by):
+        return False
+    faults.reach(faults.ENDING)
+    move(claim_request, State.RELEASING, actor=by, now=now, message=message)
+    wake("claims.apply", claim_request_id=claim_request.pk)
+    return True

@@ -16,6 +16,10 @@ VARIABLE: Final = "SLICEWISE_FAULT"
 BEFORE_CREATE: Final = "before-create"
 CREATED: Final = "created"
 RECORDED: Final = "recorded"
+BEFORE_DELETE: Final = "before-delete"
+DELETED: Final = "deleted"
+RELEASED: Final = "released"
+ENDING: Final = "ending"
 
 _CHOSEN = os.environ.get(VARIABLE, "")
 if _CHOSEN and os.environ.get("SLICEWISE_PRODUCTION", "").lower() in {

@@ -18,6 +18,7 @@ from claims.domain.follow import claims_of, users_of
 from claims.domain.lifecycle import State
 from claims.domain.manifest import CLAIM, request_id_of
 from claims.queries.requests import applied_object
+from claims.services import faults
 from claims.services.acting import as_cleaner, as_itself, as_requester
 from claims.services.moving import WORKER, add_ending_pods, move
 from inventory.domain.kinds import BY_NAME
@@ -105,10 +106,18 @@ def end(claim_request: ClaimRequest, *, now: datetime) -> None:
         StillThere: Something has yet to end.
         PortalError: The API server does not let this person, or does not answer.
     """
+    faults.reach(faults.BEFORE_DELETE)
     if claim_request.ended_by:
         _end_everything(claim_request)
-        move(claim_request, State.RELEASED, actor=WORKER, now=now)
-        return
+    else:
+        _end_agreed(claim_request)
+    faults.reach(faults.DELETED)
+    move(claim_request, State.RELEASED, actor=WORKER, now=now)
+    faults.reach(faults.RELEASED)
+
+
+def _end_agreed(claim_request: ClaimRequest) -> None:
+    """Delete the object and the agreed pods, as whoever asked for it."""
     reader, person = as_itself(claim_request), as_requester(claim_request)
     _delete_object(claim_request, person)
     agreed = {pod["uid"] for pod in claim_request.ending_pods}
@@ -118,7 +127,6 @@ def end(claim_request: ClaimRequest, *, now: datetime) -> None:
     left = _seen(claim_request, reader)
     if left.object or left.claims:
         raise StillThere(_what_is_left(left, agreed))
-    move(claim_request, State.RELEASED, actor=WORKER, now=now)
 
 
 def _end_everything(claim_request: ClaimRequest) -> None:

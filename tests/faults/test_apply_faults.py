@@ -11,7 +11,6 @@ import time
 from collections import Counter
 
 import pytest
-from django.apps import apps
 from django.db import connection
 from django.utils import timezone
 
@@ -19,10 +18,8 @@ from claims.domain.lifecycle import State
 from claims.domain.manifest import request_id_of
 from claims.models import ClaimRequest
 from claims.services.working import sweep
-from inventory.domain.kinds import BY_NAME
-from inventory.gateways.kube import AS_ITSELF, Kube
-from inventory.gateways.kubeconfig import connect
 from tests.faults import table
+from tests.faults.counting import all_are, moves_too_many, objects, states_of
 from tests.faults.table import HEALED_SECONDS, Seen
 from tests.faults.world import until
 
@@ -34,16 +31,10 @@ def healed(world, request):
     """Return a function that waits for healing, counts, and fails on any loss."""
 
     def check(name, claim_requests, *, since):
-        keys = [claim_request.pk for claim_request in claim_requests]
-
-        def all_active():
-            rows = ClaimRequest.objects.filter(pk__in=keys, state=State.ACTIVE)
-            return rows.count() == len(keys)
-
-        until(all_active, seconds=HEALED_SECONDS)
+        until(lambda: all_are(claim_requests, State.ACTIVE), seconds=HEALED_SECONDS)
         found = Seen(
-            count=len(keys),
-            state=", ".join(sorted(_states(keys))),
+            count=len(claim_requests),
+            state=", ".join(sorted(states_of(claim_requests))),
             healed_seconds=time.monotonic() - since,
             duplicates=_duplicates(world, claim_requests),
             lost=_lost(world, claim_requests),
@@ -55,35 +46,20 @@ def healed(world, request):
     return check
 
 
-def _states(keys):
-    return set(ClaimRequest.objects.filter(pk__in=keys).values_list("state", flat=True))
-
-
-def _objects(world):
-    link = connect("demo", world.kubeconfig("admin"))
-    try:
-        kube = Kube(link, AS_ITSELF)
-        return kube.list(BY_NAME["ResourceClaimTemplate"], "ai-serving").items
-    finally:
-        link.close()
+def _templates(world):
+    return objects(world, "ResourceClaimTemplate")
 
 
 def _duplicates(world, claim_requests):
     """Count objects beyond the first of a request, and moves to Active likewise."""
-    objects = Counter(map(request_id_of, _objects(world)))
-    events = apps.get_model("claims", "ClaimRequestEvent").objects
-    moves = Counter(
-        events.filter(state=State.ACTIVE).values_list("public_id", flat=True)
-    )
-    return sum(
-        max(objects[str(one.public_id)] - 1, 0) + max(moves[one.public_id] - 1, 0)
-        for one in claim_requests
-    )
+    made = Counter(map(request_id_of, _templates(world)))
+    extra = sum(max(made[str(one.public_id)] - 1, 0) for one in claim_requests)
+    return extra + moves_too_many(claim_requests, State.ACTIVE)
 
 
 def _lost(world, claim_requests):
     """Count requests whose recorded object is not the one in the cluster."""
-    uids = {request_id_of(body): body["metadata"]["uid"] for body in _objects(world)}
+    uids = {request_id_of(body): body["metadata"]["uid"] for body in _templates(world)}
     for one in claim_requests:
         one.refresh_from_db()
     return sum(uids.get(str(one.public_id)) != one.object_uid for one in claim_requests)
@@ -100,7 +76,7 @@ def test_worker_killed(world, ask, healed, point):
     claim_requests = [ask() for _ in range(2)]
     until(lambda: not world.is_running(worker), seconds=30)
     since = time.monotonic()
-    assert _states([one.pk for one in claim_requests]) != {State.ACTIVE}
+    assert not all_are(claim_requests, State.ACTIVE)
 
     world.start_worker()
 
@@ -110,7 +86,7 @@ def test_worker_killed(world, ask, healed, point):
 def test_valkey_gone(world, ask, healed):
     world.start_worker()
     first = ask()
-    until(lambda: _states([first.pk]) == {State.ACTIVE}, seconds=HEALED_SECONDS)
+    until(lambda: all_are([first], State.ACTIVE), seconds=HEALED_SECONDS)
     world.kill_valkey()
     since = time.monotonic()
 
@@ -123,7 +99,7 @@ def test_valkey_gone(world, ask, healed):
 def test_worker_goes_on_when_valkey_is_back(world, ask, healed):
     world.start_worker()
     first = ask()
-    until(lambda: _states([first.pk]) == {State.ACTIVE}, seconds=HEALED_SECONDS)
+    until(lambda: all_are([first], State.ACTIVE), seconds=HEALED_SECONDS)
     world.kill_valkey()
     second = ask()
     world.start_valkey()
