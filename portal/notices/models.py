@@ -110,6 +110,8 @@ class Subscription(models.Model):
     secret_encrypted = models.TextField(default="", blank=True)
     earlier_secret_encrypted = models.TextField(default="", blank=True)
     earlier_ends_at = models.DateTimeField(null=True, blank=True)
+    # Until then nothing is sent: the receiver did not answer.
+    paused_until = models.DateTimeField(null=True, blank=True)
     # Why it was switched off, in a code: "gone". "" while it is on.
     off_because = models.CharField(max_length=16, default="", blank=True)
     created_by = models.ForeignKey(

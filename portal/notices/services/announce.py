@@ -23,7 +23,7 @@ MOST_TOLD_LIVE = 500
 
 
 @transaction.atomic
-def announce(
+def announce(  # noqa: PLR0913  each is one fact of the notice
     event: str,
     *,
     subject: str,
