@@ -67,6 +67,10 @@ class TokenForm(forms.Form):
         label=_("May be used to"),
         choices=[
             (Scope.INVENTORY_READ, _("read the inventory")),
+            (
+                Scope.INVENTORY_WRITE,
+                _("keep views, and set up clusters where your role may"),
+            ),
             (Scope.CLAIMS_CHECK, _("check and preview claims")),
             (Scope.CLAIMS_READ, _("read your requests and claims")),
             (Scope.CLAIMS_WRITE, _("submit and release requests")),
@@ -74,6 +78,14 @@ class TokenForm(forms.Form):
                 Scope.TENANTS_READ,
                 _("read names of other tenants, where your role may"),
             ),
+            (Scope.APPROVALS_READ, _("read approvals and the exposure report")),
+            (Scope.APPROVALS_DECIDE, _("decide about requests, where your role may")),
+            (Scope.GOVERN_READ, _("read the policy, budgets and quotas")),
+            (
+                Scope.GOVERN_WRITE,
+                _("change the policy, budgets and quotas, where your role may"),
+            ),
+            (Scope.AUDIT_READ, _("read the audit trail, where your role may")),
         ],
         initial=[Scope.INVENTORY_READ, Scope.CLAIMS_CHECK, Scope.CLAIMS_READ],
         widget=forms.CheckboxSelectMultiple,

@@ -15,20 +15,36 @@ class Scope(StrEnum):
     """A purpose of a token; the spelling is stored and part of the API."""
 
     INVENTORY_READ = "inventory:read"
+    INVENTORY_WRITE = "inventory:write"
     CLAIMS_CHECK = "claims:check"
     CLAIMS_READ = "claims:read"
     CLAIMS_WRITE = "claims:write"
     TENANTS_READ = "tenants:read"
+    APPROVALS_READ = "approvals:read"
+    APPROVALS_DECIDE = "approvals:decide"
+    GOVERN_READ = "govern:read"
+    GOVERN_WRITE = "govern:write"
+    AUDIT_READ = "audit:read"
 
 
 # What a scope lets through of its owner's permissions. Names of other tenants'
 # claims need TENANTS_READ, whatever else a token has.
 GRANTS: dict[Scope, frozenset[Permission]] = {
     Scope.INVENTORY_READ: frozenset({Permission.SEE_INVENTORY}),
+    Scope.INVENTORY_WRITE: frozenset(
+        {Permission.SEE_INVENTORY, Permission.MANAGE_CLUSTERS}
+    ),
     Scope.CLAIMS_CHECK: frozenset({Permission.COMPOSE}),
     Scope.CLAIMS_READ: frozenset(),
     Scope.CLAIMS_WRITE: frozenset({Permission.COMPOSE}),
     Scope.TENANTS_READ: frozenset({Permission.SEE_HOLDERS, Permission.SEE_ALL_CLAIMS}),
+    Scope.APPROVALS_READ: frozenset({Permission.SEE_EXPOSURE}),
+    Scope.APPROVALS_DECIDE: frozenset({Permission.DECIDE}),
+    Scope.GOVERN_READ: frozenset(),
+    Scope.GOVERN_WRITE: frozenset(
+        {Permission.MANAGE_BUDGETS, Permission.MANAGE_POLICY}
+    ),
+    Scope.AUDIT_READ: frozenset({Permission.SEE_AUDIT}),
 }
 
 
