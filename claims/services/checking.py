@@ -146,6 +146,19 @@ class Checker:
         findings = [*mine, *broken, *self._findings(asked, facts_of, earlier)]
         return CheckedItem(item, most_specific(findings), found_preview)
 
+    def findings(self, item: Json) -> list[Finding]:
+        """Return what `check` finds of a claim or template apart from its preview.
+
+        Raises:
+            EngineUnavailable, EngineDeadline, EngineRefused: each says what to do.
+        """
+        broken = [*shapes.name_findings(item), *shape_findings(item)]
+        if any(finding.code == "claim.invalid" for finding in broken):
+            return most_specific(broken)
+        asked = asked_of(item)
+        facts = Facts(self._facts(asked), None)
+        return most_specific([*broken, *self._findings(asked, facts, [])])
+
     def _preview(self, item: Json) -> Preview:
         return ask_preview(self.cluster, [claim_of(item)], overlay=self.overlay)
 
