@@ -17,7 +17,7 @@ from claims.domain.checks.facts import (
     Verdict,
 )
 from claims.domain.checks.findings import Finding, ObjectFinding, most_specific
-from claims.domain.checks.world import World, build_world
+from claims.domain.checks.world import World, build_world, expressions_of, name_of
 from claims.domain.defaulting import defaulted_claim
 from claims.domain.preview import claim_of
 from claims.services.filed import has_preview, identity_of
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from claims.domain.checks.asks import Ask, Asked
     from claims.domain.preview import Preview
     from claims.services.filed import Filed
-    from inventory.domain.engine import Checked
+    from inventory.domain.engine import Checked, Evaluated
     from inventory.gateways.engine import Engine
     from inventory.models import Cluster
 
@@ -93,6 +93,8 @@ def check_file(
     for i, item in enumerate(filed.items):
         earlier = [other for other in filed.items[:i] if _key(other) == _key(item)]
         mine = [found.finding for found in about if _key_of(found) == _key(item)]
+        if item["kind"] == "ResourceClaim":
+            mine += [found.finding for found in objects.claim_findings([item])]
         items.append(checker.check(item, earlier=earlier, mine=mine))
     named = {_key(item) for item in filed.items}
     return items, [found for found in about if _key_of(found) not in named]
@@ -110,11 +112,20 @@ def _key_of(found: ObjectFinding) -> tuple[str, str, str]:
 class Checker:
     """Checks manifests against one cluster, its world read once."""
 
-    def __init__(self, cluster: Cluster, overlay: Iterable[Json] = ()) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        overlay: Iterable[Json] = (),
+        *,
+        previews: bool = True,
+    ) -> None:
+        """Read a cluster; without previews, what only they show is not found."""
         self.cluster = cluster
+        self.previews = previews
         self.overlay = list(overlay)
         self.world = world_of(cluster, self.overlay)
         self.engine: Engine = engine_for(cluster, overlay=self.overlay)
+        self._of_classes: dict[str, AskFacts] = {}
 
     def check(
         self, item: Json, *, earlier: list[Json], mine: list[Finding]
@@ -129,13 +140,15 @@ class Checker:
         if item["kind"] == "DeviceClass":
             facts = self._class_facts(item)
             found = classes.device_class_findings(item, facts, self.world)
-            return CheckedItem(item, most_specific([*mine, *found]), None)
+            named = shapes.name_findings(item)
+            return CheckedItem(item, most_specific([*mine, *named, *found]), None)
         broken = [*shapes.name_findings(item), *shape_findings(item)]
         if any(finding.code == "claim.invalid" for finding in broken):
             return CheckedItem(item, most_specific([*mine, *broken]), None)
         asked = asked_of(item)
         try:
-            found_preview = self._preview(item) if has_preview(item) else None
+            wanted = self.previews and has_preview(item)
+            found_preview = self._preview(item) if wanted else None
         except EngineRefused as error:
             if error.reason not in _OF_THE_CLAIM:
                 raise
@@ -168,6 +181,7 @@ class Checker:
         world = self.world
         yield from self._immutable(asked.manifest, earlier)
         yield from shapes.count_findings(asked)
+        yield from shapes.all_findings(asked, facts, world)
         yield from shapes.dropped_findings(asked, world)
         yield from shapes.config_findings(asked)
         yield from shapes.constraint_findings(asked, facts, world)
@@ -193,83 +207,82 @@ class Checker:
     def _facts(self, asked: Asked) -> dict[str, AskFacts]:
         known = self.world.classes()
         return {
-            ask.name: self._ask_facts(ask, _expressions(known[ask.class_name]))
+            ask.name: self._ask_facts(ask, known[ask.class_name])
             for ask in asked.asks
             if ask.class_name in known
         }
 
-    def _ask_facts(self, ask: Ask, of_class: list[str]) -> AskFacts:
-        try:
-            matching = self.engine.evaluate(of_class, listing=True).matches
-        except EngineRefused:
-            matching = ()
-        selectors = self._selector_facts(ask.selectors, of_class)
-        mine = [selector.expression for selector in selectors]
-        if any(selector.verdict.error for selector in selectors):
-            return AskFacts(frozenset(matching), frozenset(), selectors)
-        candidates: Iterable[str] = matching
-        if mine:
-            found = self.engine.evaluate(mine, within=of_class, listing=True)
-            candidates = found.matches
-        known = self.world.devices
+    def _ask_facts(self, ask: Ask, device_class: Json) -> AskFacts:
+        of_class = self._of_class(device_class)
+        selectors, matches = self._selector_facts(
+            ask.selectors, [each.expression for each in of_class.selectors]
+        )
         return AskFacts(
-            frozenset(device for device in matching if device in known),
-            frozenset(device for device in candidates if device in known),
+            of_class.of_class,
+            matches if ask.selectors else of_class.of_class,
             selectors,
+            of_class.selectors,
         )
 
-    def _class_facts(self, item: Json) -> AskFacts:
+    def _of_class(self, device_class: Json) -> AskFacts:
+        """Return what a class matches, asked once however many requests name it."""
+        name = name_of(device_class)
+        if name not in self._of_classes:
+            self._of_classes[name] = self._class_facts(device_class)
+        return self._of_classes[name]
+
+    def _class_facts(self, device_class: Json) -> AskFacts:
         pairs = [
             (f"spec.selectors[{i}].cel.expression", expression)
-            for i, expression in enumerate(_expressions(item))
+            for i, expression in enumerate(expressions_of(device_class))
         ]
-        selectors = self._selector_facts(pairs, [])
-        if any(selector.verdict.error for selector in selectors):
-            return AskFacts(selectors=selectors)
-        found = self.engine.evaluate([text for _path, text in pairs], listing=True)
-        matching = frozenset(d for d in found.matches if d in self.world.devices)
-        return AskFacts(matching, matching, selectors)
+        selectors, matches = self._selector_facts(pairs, [])
+        if not pairs:
+            matches = frozenset(self.world.devices)
+        return AskFacts(matches, matches, selectors)
 
     def _selector_facts(
-        self, pairs: list[tuple[str, str]], of_class: list[str]
-    ) -> tuple[SelectorFacts, ...]:
-        """Return each selector over what the class and the selectors before it leave."""
-        checked = self.engine.check([text for _path, text in pairs]) if pairs else []
-        facts: list[SelectorFacts] = []
-        before = list(of_class)
-        sound = True
-        for (path, text), found in zip(pairs, checked, strict=True):
-            verdict = _verdict(found)
-            sound = sound and found.scheduler.ok and found.apiserver.ok
-            facts.append(
-                self._evaluated(path, text, verdict, before)
-                if sound
-                else SelectorFacts(path, text, verdict)
-            )
-            before.append(text)
-        return tuple(facts)
+        self, pairs: list[tuple[str, str]], within: list[str]
+    ) -> tuple[tuple[SelectorFacts, ...], frozenset[str]]:
+        """Return each selector over what those before it leave, and what all match.
 
-    def _evaluated(
-        self, path: str, text: str, verdict: Verdict, before: list[str]
-    ) -> SelectorFacts:
-        try:
-            found = self.engine.evaluate([text], within=before)
-            earlier = self.engine.evaluate(before).errors if before else ()
-        except EngineRefused:
-            return SelectorFacts(path, text, verdict)
-        known = {(fault.message, fault.example) for fault in earlier}
-        return SelectorFacts(
-            path,
-            text,
-            verdict,
-            total=found.total or 0,
-            match=found.devices.match if found.devices else 0,
-            errors=tuple(
-                fault
-                for fault in found.errors
-                if (fault.message, fault.example) not in known
-            ),
+        Those of the class stand before. Evaluated as far as they compile; what
+        does not leaves no match.
+        """
+        if not pairs:
+            return (), frozenset()
+        texts = [text for _path, text in pairs]
+        checked = self.engine.check(texts)
+        sound = [each.scheduler.ok and each.apiserver.ok for each in checked]
+        first_bad = sound.index(False) if False in sound else len(sound)
+        found = self._evaluated(texts[:first_bad], within) if first_bad else None
+        facts = tuple(
+            _selector(path, text, _verdict(each), found if i < first_bad else None, at)
+            for i, ((path, text), each) in enumerate(zip(pairs, checked, strict=True))
+            for at in (len(within) + i,)
         )
+        if found is None or first_bad < len(sound):
+            return facts, frozenset()
+        known = self.world.devices
+        return facts, frozenset(device for device in found.matches if device in known)
+
+    def _evaluated(self, texts: list[str], within: list[str]) -> Evaluated | None:
+        """Return what expressions match; None where a selector of the class is faulty."""
+        try:
+            return self.engine.evaluate(texts, within=within, listing=True)
+        except EngineRefused:
+            return None
+
+
+def _selector(
+    path: str, text: str, verdict: Verdict, found: Evaluated | None, at: int
+) -> SelectorFacts:
+    """Return a selector with what its step of an evaluation says."""
+    if found is None or at >= len(found.steps):
+        return SelectorFacts(path, text, verdict)
+    step = found.steps[at]
+    errors = tuple(fault for fault in found.errors if fault.step == at)
+    return SelectorFacts(path, text, verdict, step.reached, step.match, errors)
 
 
 def _verdict(found: Checked) -> Verdict:
@@ -286,14 +299,6 @@ def _verdict(found: Checked) -> Verdict:
         length=found.length,
         reads=found.reads,
     )
-
-
-def _expressions(device_class: Json) -> list[str]:
-    return [
-        str((selector.get("cel") or {}).get("expression", ""))
-        for selector in (device_class.get("spec") or {}).get("selectors") or []
-        if isinstance(selector, dict)
-    ]
 
 
 def _stored_spec(manifest: Json) -> Any:
