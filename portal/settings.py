@@ -65,6 +65,7 @@ INSTALLED_APPS = [
     "inventory",
     "claims",
     "portal.approvals",
+    "portal.budgets",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",

@@ -1,8 +1,9 @@
 """Where a request is judged before it is stored, and again before it is applied.
 
-What needs whose approval is decided by an app above this one, which installs its
-gate when it is loaded. Without one, administrative access is refused and all
-else passes.
+Apps above this one judge: policy and approvals first, budgets after them. Each
+joins the gate with a place when it is loaded, and all have to let a request pass.
+Where nobody judges approvals, administrative access is refused and all else
+passes.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
+import structlog
 from django.utils.translation import gettext as _
 
 from claims.domain.manifest import asks_admin_access
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from claims.models import ClaimRequest
     from inventory.models import Cluster
     from portal.accounts.models import Tenant, User
+
+logger = structlog.get_logger(__name__)
 
 
 class Outcome(StrEnum):
@@ -60,15 +64,21 @@ class Ruling:
     """Whether a request passes, who must approve it, and why, in sentences.
 
     Attributes:
+        notes: what is worth knowing though it passes: (kind of badge, sentence).
         max_hours: the longest that it may last; None for no limit, and then it
             needs no end.
-        detail: the gate's own record of it, JSON.
+        code: why it is denied, for programs.
+        detail: the judge's own record of it.
+        parts: what each judge said, by its place.
     """
 
     outcome: Outcome
     sentences: tuple[str, ...] = ()
+    notes: tuple[tuple[str, str], ...] = ()
     max_hours: int | None = None
+    code: str = ""
     detail: dict[str, Any] = field(default_factory=dict)
+    parts: tuple[tuple[int, Ruling], ...] = ()
 
     @property
     def kind(self) -> str:
@@ -90,14 +100,22 @@ class Standing:
     href: str
 
 
-class Gate(Protocol):
-    """What the app above decides; nothing here makes a call to a cluster."""
+class Judge(Protocol):
+    """What an app above decides; nothing here makes a call to a cluster."""
 
     def judge(self, wish: Wish) -> Ruling:
         """Return what becomes of a wish."""
 
-    def opened(self, claim_request: ClaimRequest, ruling: Ruling) -> None:
-        """Open the approval of a stored request, in the transaction that stores it."""
+    def stored(self, claim_request: ClaimRequest, ruling: Ruling) -> None:
+        """Take note of a stored request, in the transaction that stores it.
+
+        Args:
+            claim_request: with its plan, as it was just written.
+            ruling: this judge's own.
+
+        Raises:
+            PortalError: It may not be stored after all; then nothing is.
+        """
 
     def check_apply(self, claim_request: ClaimRequest, *, now: datetime) -> None:
         """Raise NotApproved unless a request may be applied as it stands."""
@@ -106,7 +124,7 @@ class Gate(Protocol):
         """Return how far an approval is, or None where none was needed."""
 
     def tick(self, *, now: datetime) -> None:
-        """End what waited too long."""
+        """Do what time brings: end what waited too long, remind."""
 
 
 class ClosedGate:
@@ -119,7 +137,7 @@ class ClosedGate:
             return Ruling(outcome=Outcome.DENY, sentences=(text,))
         return Ruling(outcome=Outcome.AUTO)
 
-    def opened(self, claim_request: ClaimRequest, ruling: Ruling) -> None:
+    def stored(self, claim_request: ClaimRequest, ruling: Ruling) -> None:
         """Do nothing: nothing is ever opened."""
 
     def check_apply(self, claim_request: ClaimRequest, *, now: datetime) -> None:
@@ -135,14 +153,82 @@ class ClosedGate:
         """Do nothing."""
 
 
-_installed: list[Gate] = [ClosedGate()]
+APPROVALS = 10
+BUDGETS = 20
+_SEVERITY = [Outcome.AUTO, Outcome.APPROVE, Outcome.DENY]
 
 
-def install(gate: Gate) -> None:
-    """Have all requests judged by this gate from now on."""
-    _installed[0] = gate
+class Gate:
+    """All judges in the order of their places; what one denies, the next is not asked."""
+
+    def __init__(self) -> None:
+        self._judges: dict[int, Judge] = {APPROVALS: ClosedGate()}
+
+    def join(self, judge: Judge, place: int) -> None:
+        """Have a judge asked at its place from now on."""
+        self._judges = dict(sorted({**self._judges, place: judge}.items()))
+
+    def judge(self, wish: Wish) -> Ruling:
+        """Return what becomes of a wish, by all judges together."""
+        parts: list[tuple[int, Ruling]] = []
+        for place, judge in self._judges.items():
+            ruling = judge.judge(wish)
+            parts.append((place, ruling))
+            if ruling.outcome is Outcome.DENY:
+                break
+        return _together(tuple(parts))
+
+    def stored(self, claim_request: ClaimRequest, ruling: Ruling) -> None:
+        """Have each judge that was asked take note, in the caller's transaction."""
+        for place, part in ruling.parts:
+            self._judges[place].stored(claim_request, part)
+
+    def check_apply(self, claim_request: ClaimRequest, *, now: datetime) -> None:
+        """Raise NotApproved unless every judge lets it be applied as it stands."""
+        for judge in self._judges.values():
+            judge.check_apply(claim_request, now=now)
+
+    def standing(self, claim_request: ClaimRequest) -> Standing | None:
+        """Return how far an approval is, or None where none was needed."""
+        for judge in self._judges.values():
+            if found := judge.standing(claim_request):
+                return found
+        return None
+
+    def tick(self, *, now: datetime) -> None:
+        """Have each judge do what time brings; a defect of one stops no other."""
+        for judge in self._judges.values():
+            try:
+                judge.tick(now=now)
+            except Exception:
+                logger.exception("a judge's round failed; the next one comes")
+
+
+def _together(parts: tuple[tuple[int, Ruling], ...]) -> Ruling:
+    """Return what several rulings come to: the strictest outcome, the shortest time."""
+    rulings = [ruling for _place, ruling in parts]
+    outcome = max((each.outcome for each in rulings), key=_SEVERITY.index)
+    limits = [each.max_hours for each in rulings if each.max_hours is not None]
+    denied = [each for each in rulings if each.outcome is Outcome.DENY]
+    return Ruling(
+        outcome=outcome,
+        sentences=tuple(t for each in denied or rulings for t in each.sentences),
+        notes=tuple(note for each in rulings for note in each.notes),
+        max_hours=min(limits, default=None),
+        code=next((each.code for each in denied), ""),
+        detail=rulings[0].detail,
+        parts=parts,
+    )
+
+
+_gate = Gate()
+
+
+def join(judge: Judge, *, place: int) -> None:
+    """Have all requests judged by this judge too, from now on."""
+    _gate.join(judge, place)
 
 
 def the_gate() -> Gate:
     """Return the gate that judges requests."""
-    return _installed[0]
+    return _gate

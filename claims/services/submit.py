@@ -167,7 +167,9 @@ def _tenant_of(user: User, cluster: Cluster, manifest: Mapping[str, Any]) -> Ten
 def _refuse_by(ruling: Ruling, wish: Wish, justification: str) -> None:
     """Refuse what policy denies, and what needs a reason or an end and has none."""
     if ruling.outcome == Outcome.DENY:
-        raise SubmitRefused(" ".join(ruling.sentences), code="policy.denied")
+        raise SubmitRefused(
+            " ".join(ruling.sentences), code=ruling.code or "policy.denied"
+        )
     needs_reason = ruling.outcome == Outcome.APPROVE
     if needs_reason and not justification.strip():
         raise SubmitRefused(
@@ -312,6 +314,7 @@ def _store(
                 _hold(claim_request, ruling)
             else:
                 wake("claims.apply", claim_request_id=claim_request.pk)
+            the_gate().stored(claim_request, ruling)
     except IntegrityError:
         return ClaimRequest.objects.get(
             requester=claim_request.requester,
@@ -329,4 +332,3 @@ def _hold(claim_request: ClaimRequest, ruling: Ruling) -> None:
         reason=str(ruling.detail.get("rule", "")),
         now=claim_request.submitted_at,
     )
-    the_gate().opened(claim_request, ruling)

@@ -29,6 +29,8 @@ WORDS = {
     Permission.DECIDE: _lazy("decide about requests"),
     Permission.SEE_AUDIT: _lazy("see the audit trail"),
     Permission.SEE_EXPOSURE: _lazy("see who sees whose devices"),
+    Permission.MANAGE_BUDGETS: _lazy("change budgets and quotas"),
+    Permission.MANAGE_POLICY: _lazy("change the policy"),
 }
 
 

@@ -12,8 +12,8 @@ class ApprovalsConfig(AppConfig):
     label = "approvals"
 
     def ready(self) -> None:
-        """Install the gate through which every request goes."""
-        from claims.services.gate import install
+        """Join the gate through which every request goes."""
+        from claims.services.gate import APPROVALS, join
         from portal.approvals.services.gating import ApprovalGate
 
-        install(ApprovalGate())
+        join(ApprovalGate(), place=APPROVALS)

@@ -24,6 +24,8 @@ class Permission(StrEnum):
     DECIDE = "approvals.decide"
     SEE_AUDIT = "audit.see"
     SEE_EXPOSURE = "exposure.see"
+    MANAGE_BUDGETS = "budgets.manage"
+    MANAGE_POLICY = "policy.manage"
 
 
 EVERYONE = frozenset({Permission.SEE_INVENTORY, Permission.COMPOSE})
@@ -39,6 +41,8 @@ GRANTS: dict[Role, frozenset[Permission]] = {
     Role.ADMIN: frozenset(
         {
             Permission.MANAGE_CLUSTERS,
+            Permission.MANAGE_BUDGETS,
+            Permission.MANAGE_POLICY,
             Permission.SEE_HOLDERS,
             Permission.SEE_ALL_CLAIMS,
             Permission.SEE_AUDIT,

@@ -67,8 +67,10 @@ class ApprovalGate:
             detail=detail,
         )
 
-    def opened(self, claim_request: ClaimRequest, ruling: Ruling) -> None:
+    def stored(self, claim_request: ClaimRequest, ruling: Ruling) -> None:
         """Open the approval that a ruling asks for, and tell those who decide."""
+        if ruling.outcome is not Outcome.APPROVE:
+            return
         rule = Rule.from_document(ruling.detail["document"])
         now = claim_request.submitted_at
         approval = Approval.objects.create(
@@ -186,12 +188,18 @@ def asked_of(wish: Wish) -> Asked:
         device_classes=frozenset(
             str(each.get("deviceClassName", "")) for group in groups for each in group
         ),
-        devices=sum(max(map(_count_of, group), default=0) for group in groups),
+        devices=devices_asked(wish.manifest),
         gib=None if None in sizes else sum(size for size in sizes if size is not None),
         hours=hours,
         admin_access=asks_admin_access(wish.manifest),
         at=timezone.localtime(wish.now),
     )
+
+
+def devices_asked(manifest: Mapping[str, Any]) -> int:
+    """Return how many devices a claim can take at most; `All` counts as 32."""
+    groups = _requests(manifest)
+    return sum(max(map(_count_of, group), default=0) for group in groups)
 
 
 def _requests(manifest: Mapping[str, Any]) -> Iterator[list[dict[str, Any]]]:

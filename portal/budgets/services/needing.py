@@ -1,0 +1,106 @@
+"""What a claim would take, asked of the engine and the cards of its cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from claims.domain.checks.asks import asked_of, shape_findings
+from claims.services.checking import world_of
+from inventory.gateways.engine import EngineRefused
+from inventory.queries.cards import fleet_of
+from inventory.services.engines import engine_for
+from portal.budgets.domain.amounts import NOTHING, Amounts, Size
+from portal.budgets.domain.needs import UNKNOWN, need_of
+from portal.core.errors import PortalError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from claims.domain.checks.asks import Ask
+    from claims.domain.checks.world import World
+    from inventory.domain.fleet import Fleet
+    from inventory.gateways.engine import Engine
+    from inventory.models import Cluster
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What a claim can take at most; `problem` says why more is not known."""
+
+    amounts: Amounts
+    problem: str = ""
+
+
+def need_in(cluster: Cluster, manifest: Mapping[str, Any]) -> Need:
+    """Return what a claim, or one claim of a template, can take at most.
+
+    Where the engine cannot say what matches, only what the claim says itself is known.
+    """
+    body = dict(manifest)
+    if shape_findings(body):
+        return Need(UNKNOWN)
+    asked = asked_of(body)
+    asks = [ask for ask in asked.asks if not ask.is_admin]
+    if not asks:
+        return Need(need_of(asked, {}))
+    try:
+        world, engine = world_of(cluster), engine_for(cluster)
+        fleet = fleet_of(cluster)
+        sizes = {ask.name: _sizes(ask, engine, world, fleet) for ask in asks}
+    except PortalError as error:
+        return Need(need_of(asked, {}), error.message)
+    return Need(need_of(asked, sizes))
+
+
+def _sizes(ask: Ask, engine: Engine, world: World, fleet: Fleet) -> list[Size]:
+    """Return the different sizes of the devices that match; all of them for `All`."""
+    known = world.classes().get(ask.class_name)
+    if known is None:
+        return []
+    within = [
+        str(each["cel"]["expression"])
+        for each in (known.get("spec") or {}).get("selectors") or []
+        if (each.get("cel") or {}).get("expression")
+    ]
+    own = [expression for _path, expression in ask.selectors]
+    try:
+        found = engine.evaluate(own or within, within=within, listing=True)
+    except EngineRefused:
+        return []
+    sizes = [_size(device, world, fleet) for device in found.matches]
+    return sizes if ask.is_all else _different(sizes)
+
+
+def _different(sizes: list[Size]) -> list[Size]:
+    kept = {
+        (s.amounts, s.shared, repr(s.capacity) if s.shared else ""): s for s in sizes
+    }
+    return list(kept.values())
+
+
+def _size(device_id: str, world: World, fleet: Fleet) -> Size:
+    driver, _slash, rest = device_id.partition("/")
+    pool, _slash, name = rest.rpartition("/")
+    device = world.devices.get(device_id)
+    node = device.node_name if device else ""
+    shared = bool(device and device.allow_multiple_allocations)
+    unit = fleet.unit_of((driver, pool, name))
+    card = unit.by_device.get((driver, pool, name)) if unit else None
+    part = (
+        next((p for p in card.parts if p.key == (driver, pool, name)), None)
+        if card
+        else None
+    )
+    if card is None or part is None:
+        return Size(node, NOTHING)
+    is_partition = part.role == "partition"
+    memory = part.memory if is_partition else part.memory or card.total
+    amounts = Amounts(
+        vram=memory or 0,
+        cards=int(not is_partition),
+        slices=len(part.cells) if is_partition else 0,
+        gpus=1,
+        vram_at_least=memory is None,
+    )
+    return Size(node, amounts, shared, world.published.get(device_id))
