@@ -45,6 +45,11 @@ urlpatterns = [
         requests.request_cancel,
         name="request-cancel",
     ),
+    path(
+        "requests/<uuid:public_id>/retry/",
+        requests.request_retry,
+        name="request-retry",
+    ),
     path("requests/<uuid:public_id>/pod/", requests.request_pod, name="request-pod"),
     path("c/<str:cluster>/whatif/", whatif.whatif, name="whatif"),
     path("c/<str:cluster>/selectors/", selectors.selector_list, name="selector-list"),

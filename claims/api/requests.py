@@ -17,14 +17,13 @@ from claims.api.base import refused
 from claims.domain.operations import Work
 from claims.queries.lists import RequestFilter, request_page
 from claims.queries.requests import following, timeline, visible_to
-from claims.services.releasing import release
 from claims.services.requesting import Ask, request_claim
 from inventory.gateways.files import parse_objects
 from inventory.queries.clusters_by_name import cluster_named
 from portal.accounts.domain.roles import Permission
 from portal.accounts.domain.scopes import Scope
 from portal.api.idempotency import once
-from portal.api.matching import demand_match, unchanged
+from portal.api.matching import unchanged
 from portal.api.operations import Operation
 from portal.api.problems import ApiProblem, BadParameters
 from portal.api.views import ApiView
@@ -210,7 +209,9 @@ class RequestDetail(RequestView):
             tag="claim requests",
             scope=Scope.CLAIMS_READ,
             answer=serializers.ClaimRequestDetail,
-            headers=(("ETag", "For If-Match of a release, and for If-None-Match."),),
+            headers=(
+                ("ETag", "For If-Match of what changes it, and for If-None-Match."),
+            ),
         )
     }
 
@@ -240,55 +241,6 @@ class RequestUsage(RequestView):
         """Return object, claims and pods."""
         found = following(self.visible(id), now=timezone.now())
         return self.answer(documents.usage_document(found))
-
-
-class RequestRelease(RequestView):
-    """The end of a claim request."""
-
-    operations = {
-        "POST": Operation(
-            id="releaseClaimRequest",
-            summary="Release what a request made",
-            description="Ends the object, its claims and the pods that `pods` names."
-            " Only its requester may.",
-            tag="claim requests",
-            scope=Scope.CLAIMS_WRITE,
-            permission=Permission.COMPOSE,
-            body=serializers.ReleaseBody,
-            answer=serializers.ClaimRequestDetail,
-            status=202,
-            bucket="write",
-            is_idempotent=True,
-            needs_match=True,
-            headers=ACCEPTED,
-        )
-    }
-
-    def post(self, request: Request, id: UUID) -> Response:  # noqa: A002  the address's
-        """Begin the release; the same Idempotency-Key begins it once."""
-        row = self.visible(id)
-        if row.requester_id != self.person.pk:
-            raise ApiProblem(
-                403,
-                "release.not_yours",
-                _("Only who asked for it may release it: %(user)s.")
-                % {"user": row.requester.username},
-            )
-        body = self.body()
-        return once(request, lambda _key: self._release(row, body))
-
-    def _release(self, row: ClaimRequest, body: Json) -> Response:
-        demand_match(self.request, documents.etag_of(row))
-        release(
-            row,
-            user=self.person,
-            pods=[(pod["name"], pod["uid"]) for pod in body["pods"]],
-            request_id=self.request_id,
-            now=timezone.now(),
-        )
-        row.refresh_from_db()
-        document = documents.request_detail_document(row, timeline(row))
-        return accepted(row, Work.RELEASE, document)
 
 
 class OperationDetail(RequestView):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from claims.api import claims, requests, validating
+from claims.api import claims, request_moves, requests, validating
 
 C = "clusters/<str:cluster>"
 urlpatterns = [
@@ -30,8 +30,18 @@ urlpatterns = [
     ),
     path(
         "claim-requests/<uuid:id>/release",
-        requests.RequestRelease.as_view(),
+        request_moves.RequestRelease.as_view(),
         name="request-release",
+    ),
+    path(
+        "claim-requests/<uuid:id>/cancel",
+        request_moves.RequestCancel.as_view(),
+        name="request-cancel",
+    ),
+    path(
+        "claim-requests/<uuid:id>/retry",
+        request_moves.RequestRetry.as_view(),
+        name="request-retry",
     ),
     path(
         "operations/<str:operation>",

@@ -23,6 +23,7 @@ from claims.queries.requests import following, mine, timeline, visible_to
 from claims.services.ending import cancel
 from claims.services.gate import the_gate
 from claims.services.releasing import release
+from claims.services.retrying import try_again
 from claims.services.starting import start_pod
 from claims.services.yaml_text import dump
 from portal.core.errors import PortalError
@@ -78,6 +79,22 @@ def request_cancel(request: PortalRequest, public_id: UUID) -> HttpResponse:
     claim_request = _own(request, public_id)
     try:
         cancel(
+            claim_request,
+            user=request.user,
+            request_id=request.request_id,
+            now=timezone.now(),
+        )
+    except PortalError as error:
+        messages.error(request, error.message)
+    return _back(claim_request)
+
+
+@require_POST
+def request_retry(request: PortalRequest, public_id: UUID) -> HttpResponse:
+    """Have a request that could not be applied tried again."""
+    claim_request = _own(request, public_id)
+    try:
+        try_again(
             claim_request,
             user=request.user,
             request_id=request.request_id,
@@ -148,6 +165,7 @@ def _detail(request: PortalRequest, claim_request: ClaimRequest) -> dict[str, An
         "is_own": is_own,
         "may_release": is_own and claim_request.is_in_cluster,
         "may_cancel": is_own and claim_request.state in CANCELLABLE,
+        "may_retry": is_own and claim_request.state == State.APPLY_FAILED,
         "standing": the_gate().standing(claim_request),
         "may_start": is_own
         and settings.SLICEWISE_DEMO

@@ -42,6 +42,7 @@ _STATUSES = {
     "cluster.conflict": 409,
     "release.nothing_to_release": 409,
     "request.not_endable": 409,
+    "request.not_retryable": 409,
     "pod.request_not_active": 409,
 }
 
