@@ -66,6 +66,7 @@ INSTALLED_APPS = [
     "claims",
     "portal.approvals",
     "portal.budgets",
+    "portal.admission",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
@@ -241,6 +242,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 5.0,
         "options": {"expires": 5},
     },
+    "inventory.read_meters": {
+        "task": "inventory.read_meters",
+        "schedule": 30.0,
+        "options": {"expires": 30},
+    },
     "claims.sweep": {
         "task": "claims.sweep",
         "schedule": 5.0,
@@ -282,6 +288,24 @@ SLICEWISE_OUTWARD_ALLOW = env.list("SLICEWISE_OUTWARD_ALLOW", default=[])
 SLICEWISE_PUBLIC_URL = env("SLICEWISE_PUBLIC_URL", default="").rstrip("/")
 # Events are kept and can be read again for so many days.
 SLICEWISE_NOTICE_DAYS = env.int("SLICEWISE_NOTICE_DAYS", default=30)
+# Whether the API servers' admission reviews are answered here.
+SLICEWISE_ADMISSION = env.bool("SLICEWISE_ADMISSION", default=False)
+# The cluster of reviews whose address names none; "" where there is only one.
+SLICEWISE_ADMISSION_CLUSTER = env("SLICEWISE_ADMISSION_CLUSTER", default="")
+# What API servers call it: names and addresses in its certificate.
+SLICEWISE_ADMISSION_HOSTS = env.list(
+    "SLICEWISE_ADMISSION_HOSTS",
+    default=[
+        "slicewise-admission.slicewise.svc",
+        "slicewise-admission.slicewise.svc.cluster.local",
+        "localhost",
+        "127.0.0.1",
+    ],
+)
+SLICEWISE_ADVISOR_URL = env("SLICEWISE_ADVISOR_URL", default="")
+SLICEWISE_ADVISOR_KEY = env("SLICEWISE_ADVISOR_KEY", default="")
+SLICEWISE_ADVISOR_MODEL = env("SLICEWISE_ADVISOR_MODEL", default="jev-latest")
+SLICEWISE_ADVISOR_LANGUAGE = env("SLICEWISE_ADVISOR_LANGUAGE", default="ko")
 # The demo's own controls (start a pod) are shown where this is on.
 SLICEWISE_DEMO = env.bool("SLICEWISE_DEMO", default=False)
 
