@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, include, path, re_path
 
-from portal.api import document, own
+from portal.api import document, notices, own
 
 app_name = "api"
 urlpatterns: list[URLPattern | URLResolver] = [
@@ -13,6 +13,40 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("me", own.MeView.as_view(), name="me"),
     path("tokens", own.TokenList.as_view(), name="token-list"),
     path("tokens/<uuid:id>", own.TokenDetail.as_view(), name="token-detail"),
+    path("events", notices.EventStream.as_view(), name="events"),
+    path("notices", notices.NoticeList.as_view(), name="notice-list"),
+    path("notices/read", notices.NoticeRead.as_view(), name="notice-read"),
+    path("subscriptions", notices.SubscriptionList.as_view(), name="subscription-list"),
+    path(
+        "subscriptions/<uuid:id>",
+        notices.SubscriptionDetail.as_view(),
+        name="subscription-detail",
+    ),
+    path(
+        "subscriptions/<uuid:id>/rotate",
+        notices.SubscriptionRotate.as_view(),
+        name="subscription-rotate",
+    ),
+    path(
+        "subscriptions/<uuid:id>/test",
+        notices.SubscriptionTest.as_view(),
+        name="subscription-test",
+    ),
+    path(
+        "subscriptions/<uuid:id>/on",
+        notices.SubscriptionOn.as_view(),
+        name="subscription-on",
+    ),
+    path(
+        "subscriptions/<uuid:id>/deliveries",
+        notices.DeliveryList.as_view(),
+        name="delivery-list",
+    ),
+    path(
+        "deliveries/<uuid:id>/redeliver",
+        notices.DeliveryRedeliver.as_view(),
+        name="delivery-redeliver",
+    ),
     path("", include("inventory.api.urls")),
     path("", include("claims.api.urls")),
     re_path(r"^.*\Z", document.NoSuchAddress.as_view(), name="nothing"),

@@ -18,6 +18,7 @@ from django.views.decorators.http import require_GET
 
 from inventory.models import Cluster
 from portal.accounts.domain.roles import Permission
+from portal.notices.queries.log import unread_count
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser
@@ -53,6 +54,7 @@ SECTIONS = (
             ("approvals", "approvals:approval-list", False, _("Approvals")),
             ("exposure", "approvals:exposure", True, _("Exposure")),
             ("policy", "approvals:policy-detail", False, _("Policy")),
+            ("budgets", "budgets:budget-list", False, _("Quotas and budgets")),
             ("audit", "audit:audit-list", False, _("Audit")),
         ),
     ),
@@ -83,18 +85,24 @@ class Link:
 
 
 def frame(request: HttpRequest) -> dict[str, Any]:
-    """Return `clusters`, `page_cluster` and `navigation`, each made when it is used.
+    """Return `clusters`, `page_cluster`, `unread` and `navigation`, made when used.
 
-    Makes one query (all clusters, without their secrets), and none for a fragment
-    that uses none of the three.
+    Makes two queries (all clusters, without their secrets, and the unread notices),
+    and none for a fragment that uses none of the four.
     """
     rows = cache(lambda: list(Cluster.objects.only(*COLUMNS).order_by("name")))
     chosen = cache(lambda: _chosen(request, rows()))
     return {
         "clusters": SimpleLazyObject(lambda: [_switch(request, row) for row in rows()]),
         "page_cluster": SimpleLazyObject(chosen),
+        "unread": SimpleLazyObject(lambda: _unread(request.user)),
         "navigation": SimpleLazyObject(lambda: _navigation(chosen(), request.user)),
     }
+
+
+def _unread(user: User | AnonymousUser) -> int:
+    """Return how many notices wait for a person at the bell."""
+    return unread_count(user) if user.is_authenticated else 0
 
 
 def _chosen(request: HttpRequest, rows: list[Cluster]) -> Cluster | None:

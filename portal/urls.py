@@ -28,9 +28,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("c/<str:cluster>/freshness", frame.freshness, name="freshness"),
     path("api/v1/", include("portal.api_v1")),
     path("", include("portal.accounts.urls")),
+    path("", include("portal.notices.urls")),
     path("", include("inventory.urls")),
     path("", include("claims.urls")),
     path("", include("portal.approvals.urls")),
+    path("", include("portal.budgets.urls")),
     path("", include((audit, "audit"))),
 ]
 handler400 = "portal.core.views.bad_request"

@@ -15,15 +15,20 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 from django.db.models import F
+from django.urls import reverse
 
 from claims.domain.lifecycle import WORKED_ON, State, sources_of
 from claims.models import ClaimRequest
 from claims.queries.requests import is_due
 from portal.audit.context import acting
 from portal.core.wake import notify
+from portal.notices.domain.events import claim_event
+from portal.notices.services import announce as notices
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from claims.models import ClaimPlan
 
 # Longer than one apply takes at its slowest; the sweep takes over afterwards.
 LEASE_SECONDS = 15
@@ -62,7 +67,32 @@ def move(
 
 
 def announce(claim_request: ClaimRequest, state: State) -> None:
-    """Tell open pages of the requester about a state, when the transaction commits."""
+    """Tell of a new state: open pages, the log of events, whoever subscribed to it."""
+    _tell_pages(claim_request, state)
+    plan = claim_request.plan
+    notices.announce(
+        claim_event(state),
+        subject=subject_of(plan),
+        tenant=claim_request.tenant,
+        people=(claim_request.requester,),
+        payload={
+            "claimRequest": str(claim_request.public_id),
+            "state": str(state),
+            "cluster": plan.cluster.name,
+            "kind": plan.kind,
+            "namespace": plan.namespace,
+            "name": plan.name,
+        },
+        url=reverse("claims:request-detail", args=[claim_request.public_id]),
+    )
+
+
+def subject_of(plan: ClaimPlan) -> str:
+    """Return what a request is called in notices: names, which need no translation."""
+    return f"{plan.namespace}/{plan.name} ({plan.cluster.name})"
+
+
+def _tell_pages(claim_request: ClaimRequest, state: State) -> None:
     notify(
         claim_request=str(claim_request.public_id),
         state=str(state),
@@ -115,7 +145,7 @@ def postpone(
             message=message,
         )
     if kept and message != claim_request.message:
-        announce(claim_request, State(claim_request.state))
+        _tell_pages(claim_request, State(claim_request.state))
     return bool(kept)
 
 

@@ -31,6 +31,7 @@ WORDS = {
     Permission.SEE_EXPOSURE: _lazy("see who sees whose devices"),
     Permission.MANAGE_BUDGETS: _lazy("change budgets and quotas"),
     Permission.MANAGE_POLICY: _lazy("change the policy"),
+    Permission.SEE_METRICS: _lazy("read the portal's metrics"),
 }
 
 

@@ -6,6 +6,11 @@ from typing import Any
 
 from rest_framework import serializers as s
 
+from portal.api.operations import PageParameters
+from portal.notices import models
+from portal.notices.domain.events import EVENTS
+from portal.notices.services.wording import SUBSCRIBABLE
+
 
 class ProblemError(s.Serializer[Any]):
     """One error of a problem, and the place that it is about."""
@@ -65,3 +70,115 @@ class Token(s.Serializer[Any]):
     expiresAt = s.DateTimeField()
     lastUsedAt = s.DateTimeField(allow_null=True)
     revokedAt = s.DateTimeField(allow_null=True)
+
+
+class NoticeParameters(PageParameters):
+    """Which of one's notices."""
+
+    unread = s.BooleanField(default=False, help_text="Only those not read yet.")
+
+
+class Notice(s.Serializer[Any]):
+    id = s.UUIDField()
+    event = s.CharField(help_text="Such as `claim.active`.")
+    subject = s.CharField(help_text="What it is about, in names.")
+    sentence = s.CharField(help_text="What happened, in your language.")
+    tenant = s.CharField(allow_null=True)
+    payload = s.DictField(help_text="Data of the event.")
+    url = s.CharField(help_text="The page that shows it.")
+    at = s.DateTimeField()
+
+
+class OwnNotice(Notice):
+    readAt = s.DateTimeField(allow_null=True)
+
+
+class ReadBody(s.Serializer[Any]):
+    ids = s.ListField(
+        child=s.UUIDField(),
+        default=None,
+        allow_null=True,
+        max_length=500,
+        help_text="Of notices; all of them without it.",
+    )
+
+
+class ReadAnswer(s.Serializer[Any]):
+    marked = s.IntegerField(help_text="How many were not read before.")
+
+
+class SubscriptionBody(s.Serializer[Any]):
+    name = s.CharField(max_length=63, help_text="What it is for.")
+    tenant = s.CharField(
+        default=None,
+        allow_null=True,
+        max_length=63,
+        help_text="Of yours, whose events are sent; those about you without it.",
+    )
+    channel = s.ChoiceField(list(models.Subscription.Channel.values))
+    address = s.CharField(
+        max_length=500, help_text="An http(s) address out there, or of e-mail."
+    )
+    events = s.ListField(
+        child=s.ChoiceField(list(SUBSCRIBABLE)), min_length=1, max_length=len(EVENTS)
+    )
+
+
+class Subscription(s.Serializer[Any]):
+    id = s.UUIDField()
+    name = s.CharField()
+    tenant = s.CharField(allow_null=True)
+    channel = s.CharField()
+    address = s.CharField(help_text="Without what may be secret of it.")
+    events = s.ListField(child=s.CharField())
+    isOn = s.BooleanField(help_text="False after its receiver answered 410.")
+    createdAt = s.DateTimeField()
+
+
+class MadeSubscription(Subscription):
+    secret = s.CharField(
+        allow_null=True, help_text="Of a signed webhook, shown this once."
+    )
+
+
+class DeliveryParameters(PageParameters):
+    """Which deliveries."""
+
+    status = s.ListField(
+        child=s.ChoiceField(list(models.Delivery.Status.values)),
+        default=list,
+        max_length=3,
+        help_text="In one of these states; repeatable.",
+    )
+
+
+class Delivery(s.Serializer[Any]):
+    id = s.UUIDField()
+    notice = Notice()
+    status = s.ChoiceField(list(models.Delivery.Status.values))
+    attempts = s.IntegerField()
+    responseCode = s.IntegerField(
+        allow_null=True, help_text="Of the last attempt; null where nobody answered."
+    )
+    problem = s.CharField(allow_null=True, help_text="A code, such as `timeout`.")
+    nextTryAt = s.DateTimeField(allow_null=True)
+    createdAt = s.DateTimeField()
+    changedAt = s.DateTimeField()
+
+
+class EventParameters(s.Serializer[Any]):
+    """Where a stream begins, and of what else it tells."""
+
+    after = s.IntegerField(
+        default=None,
+        allow_null=True,
+        min_value=0,
+        max_value=2**62,
+        help_text="As Last-Event-ID, for clients that cannot send headers.",
+    )
+    cluster = s.ListField(
+        child=s.CharField(max_length=63),
+        default=list,
+        max_length=50,
+        help_text="Tell when this one's inventory changed, too; repeatable.",
+    )

@@ -12,7 +12,7 @@ import asyncio
 import json
 import time
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakKeyDictionary
 
 import psycopg
@@ -53,6 +53,8 @@ class Feed:
             public_id = str(payload.get("claim_request"))
             news = {"id": public_id, "state": payload.get("state")}
             self._put(f"claim {public_id}", news)
+        elif self._person_id in payload.get("people", ()):
+            self._put("notice", {})
 
     def changed(self, revision: int | None, kinds: list[str]) -> None:
         """Say that the inventory changed; kinds add up until they are told."""
@@ -73,11 +75,21 @@ class Feed:
         return [(key.split(" ")[0], news) for key, news in taken.items()]
 
 
+class Listener(Protocol):
+    """Whatever wants to hear of notifications; a Feed is one."""
+
+    def offer(self, payload: dict[str, Any]) -> None:
+        """Keep a notification if it concerns this listener."""
+
+    def changed(self, revision: int | None, kinds: list[str]) -> None:
+        """Hear that anything may have changed."""
+
+
 class Hub:
     """The feeds of one event loop, and the one connection that fills them."""
 
     def __init__(self) -> None:
-        self.feeds: set[Feed] = set()
+        self.feeds: set[Listener] = set()
         self._task: asyncio.Task[None] | None = None
         self._listening = asyncio.Event()
 
@@ -85,13 +97,19 @@ class Hub:
     async def feed(self, *, cluster: str, person_id: int) -> AsyncIterator[Feed]:
         """Yield a feed that misses nothing from here on; wait 2 s for Postgres."""
         feed = Feed(cluster=cluster, person_id=person_id)
+        async with self.join(feed):
+            yield feed
+
+    @asynccontextmanager
+    async def join(self, feed: Listener) -> AsyncIterator[None]:
+        """Have a listener hear all from here on; wait 2 s for Postgres."""
         self.feeds.add(feed)
         if self._task is None:
             self._task = asyncio.create_task(self._keep_listening())
         try:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._listening.wait(), READY_SECONDS)
-            yield feed
+            yield
         finally:
             self.feeds.discard(feed)
             if not self.feeds:

@@ -44,6 +44,7 @@ _STATUSES = {
     "request.not_endable": 409,
     "request.not_retryable": 409,
     "pod.request_not_active": 409,
+    "outward.unknown_host": 422,
 }
 
 

@@ -26,6 +26,7 @@ class Permission(StrEnum):
     SEE_EXPOSURE = "exposure.see"
     MANAGE_BUDGETS = "budgets.manage"
     MANAGE_POLICY = "policy.manage"
+    SEE_METRICS = "metrics.see"
 
 
 EVERYONE = frozenset({Permission.SEE_INVENTORY, Permission.COMPOSE})
@@ -43,6 +44,7 @@ GRANTS: dict[Role, frozenset[Permission]] = {
             Permission.MANAGE_CLUSTERS,
             Permission.MANAGE_BUDGETS,
             Permission.MANAGE_POLICY,
+            Permission.SEE_METRICS,
             Permission.SEE_HOLDERS,
             Permission.SEE_ALL_CLAIMS,
             Permission.SEE_AUDIT,
@@ -52,6 +54,7 @@ GRANTS: dict[Role, frozenset[Permission]] = {
     ),
     Role.AUDITOR: frozenset(
         {
+            Permission.SEE_METRICS,
             Permission.SEE_AUDIT,
             Permission.SEE_EXPOSURE,
             Permission.SEE_HOLDERS,

@@ -25,6 +25,9 @@ class Scope(StrEnum):
     GOVERN_READ = "govern:read"
     GOVERN_WRITE = "govern:write"
     AUDIT_READ = "audit:read"
+    NOTICES_READ = "notices:read"
+    NOTICES_WRITE = "notices:write"
+    METRICS_READ = "metrics:read"
 
 
 # What a scope lets through of its owner's permissions. Names of other tenants'
@@ -45,6 +48,9 @@ GRANTS: dict[Scope, frozenset[Permission]] = {
         {Permission.MANAGE_BUDGETS, Permission.MANAGE_POLICY}
     ),
     Scope.AUDIT_READ: frozenset({Permission.SEE_AUDIT}),
+    Scope.NOTICES_READ: frozenset(),
+    Scope.NOTICES_WRITE: frozenset(),
+    Scope.METRICS_READ: frozenset({Permission.SEE_METRICS}),
 }
 
 

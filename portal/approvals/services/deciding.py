@@ -19,7 +19,7 @@ from claims.models import ClaimRequest
 from claims.services.moving import move
 from portal.accounts.domain.roles import Permission
 from portal.approvals.models import Approval, Decision
-from portal.approvals.services.telling import tell_deciders
+from portal.approvals.services.telling import tell_decision
 from portal.audit.context import acting
 from portal.core.errors import PortalError
 from portal.core.wake import wake
@@ -94,7 +94,7 @@ def decide(  # noqa: PLR0913  each is one fact of the decision
             _count(approval, user, verdict, now)
             approval.claim_request.request_id = request_id
             _move(approval, user, verdict, reason.strip(), now)
-            tell_deciders(approval)
+            tell_decision(approval, person=user, verdict=verdict)
     except IntegrityError as error:
         if "approvals_decision_once" not in str(error):
             raise

@@ -64,7 +64,8 @@ def _is_due(now: datetime) -> Q:
 def sweep(*, clock: Callable[[], datetime]) -> int:
     """Number what is new, send what is due, thin what is old; return what was sent."""
     number_new()
-    due = Delivery.objects.filter(_is_due(clock())).order_by("retry_at", "pk")
+    longest = F("retry_at").asc(nulls_first=True)
+    due = Delivery.objects.filter(_is_due(clock())).order_by(longest, "pk")
     keys = list(due.values_list("pk", flat=True)[:SWEEP_LIMIT])
     sent = sum(deliver(pk, now=clock()) for pk in keys)
     thin(now=clock())

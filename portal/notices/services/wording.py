@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _gettext
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
-from portal.notices.domain.events import TEST
+from portal.notices.domain.events import EVENTS, TEST
 from portal.notices.domain.messages import Facts
 
 if TYPE_CHECKING:
@@ -89,6 +89,8 @@ WORDS: dict[str, tuple[str, _StrPromise]] = {
     ),
     TEST: (gettext_noop("This is a test of %(subject)s."), _("Test")),
 }
+# What may be subscribed to; tests are sent on demand.
+SUBSCRIBABLE = tuple(event for event in EVENTS if event != TEST)
 PROBLEMS: dict[str, _StrPromise] = {
     "refused": _("The address is not one that the portal calls."),
     "unknown-host": _("The host has no address now."),

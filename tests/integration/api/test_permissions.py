@@ -22,6 +22,8 @@ from django.utils import timezone
 from portal.accounts.domain.scopes import Scope
 from portal.accounts.models import ApiToken
 from portal.accounts.tokens import make_token
+from portal.core.secrets import encrypt
+from portal.notices.models import Delivery, Notice, Subscription
 from tests.integration.api.conftest import Caller
 from tests.integration.api.stored import make_request
 
@@ -38,6 +40,7 @@ PARTS = {
     "id": str(PUBLIC_ID),
     "operation": f"apply.{PUBLIC_ID}",
     "pk": "1",
+    "view": "1",
 }
 CLAIM_PARTS = {**PARTS, "name": "orchid-whole"}
 
@@ -118,6 +121,16 @@ TABLE: dict[str, dict[str, str]] = {
     "api:me": READ,
     "api:token-list": READ,
     "api:token-detail": {"DELETE": OWNER},
+    "api:events": READ,
+    "api:notice-list": READ,
+    "api:notice-read": {"POST": EVERYBODY},
+    "api:subscription-list": {"GET": EVERYBODY, "POST": EVERYBODY},
+    "api:subscription-detail": {"GET": OWNER, "DELETE": OWNER},
+    "api:subscription-rotate": {"POST": OWNER},
+    "api:subscription-test": {"POST": OWNER},
+    "api:subscription-on": {"POST": OWNER},
+    "api:delivery-list": {"GET": OWNER},
+    "api:delivery-redeliver": {"POST": OWNER},
     "api:cluster-list": READ,
     "api:cluster-detail": READ,
     "api:node-list": READ,
@@ -129,9 +142,20 @@ TABLE: dict[str, dict[str, str]] = {
     "api:card-list": READ,
     "api:class-list": READ,
     "api:occupancy": READ,
+    "api:pool-detail": READ,
+    "api:card-detail": READ,
+    "api:class-detail": READ,
+    "api:domain-list": READ,
+    "api:attribute-list": READ,
+    "api:fragmentation": READ,
+    "api:history": READ,
+    "api:history-csv": READ,
+    "api:view-list": {"GET": EVERYBODY, "POST": EVERYBODY},
+    "api:view-detail": {"DELETE": "shhhhh"},  # nobody has a saved view
     "api:claim-list": READ,
     "api:claim-detail": {"GET": TENANT},
     "api:check": {"POST": EVERYBODY},
+    "api:import": {"POST": EVERYBODY},
     "api:preview": {"POST": EVERYBODY},
     "api:cel": {"POST": EVERYBODY},
     "api:request-list": {"GET": EVERYBODY, "POST": EVERYBODY},
@@ -160,6 +184,8 @@ ROUTES = dict(routes(get_resolver().url_patterns))
 
 def address_of(name):
     parts = CLAIM_PARTS if "claim-detail" in name else PARTS
+    if name == "api:class-detail":
+        parts = {**PARTS, "name": "gpu.nvidia.com"}
     path = ROUTES[name].removesuffix(r"^.*\Z")
     for part, value in parts.items():
         for kind in ("str", "path", "uuid", "int"):
@@ -179,6 +205,24 @@ def world(load_fleets, held_claims, ada, cleo, ben, dora, eli, settings):
     make_request(PUBLIC_ID, ada, cluster, now)
     token, _secret = make_token(user=ada, name="x", scopes=[], days=1, now=now)
     ApiToken.objects.filter(pk=token.pk).update(public_id=PUBLIC_ID)
+    row = Subscription.objects.create(
+        public_id=PUBLIC_ID,
+        person=ada,
+        name="x",
+        channel="webhook",
+        created_at=now,
+        address_encrypted=encrypt("https://hooks.example.com/"),
+        events=[],
+    )
+    notice = Notice.objects.create(event="claim.active", subject="x", url="/", at=now)
+    Delivery.objects.create(
+        public_id=PUBLIC_ID,
+        notice=notice,
+        subscription=row,
+        status="failed",
+        created_at=now,
+        changed_at=now,
+    )
     people = {"ada": ada, "cleo": cleo, "ben": ben, "dora": dora, "eli": eli}
     return {"anonymous": None, **people}
 
