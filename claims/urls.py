@@ -10,6 +10,7 @@ from claims.views import (
     claim,
     claims,
     compose,
+    importing,
     preview,
     requests,
     selectors,
@@ -33,6 +34,7 @@ urlpatterns = [
         preview.compose_preview,
         name="compose-preview",
     ),
+    path("c/<str:cluster>/import/", importing.import_manifests, name="import"),
     path("requests/", requests.request_list, name="request-list"),
     path("requests/<uuid:public_id>/", requests.request_detail, name="request-detail"),
     path(

@@ -146,6 +146,57 @@ class PreviewBody(JudgeBody):
     together = s.BooleanField(default=False, help_text="All claims as one pod's.")
 
 
+class ImportBody(s.Serializer[Any]):
+    text = s.CharField(
+        max_length=256 * 1024,
+        trim_whitespace=False,
+        help_text="YAML or JSON, any number of documents.",
+    )
+    declined = s.ListField(
+        child=s.CharField(max_length=2_000),
+        default=list,
+        max_length=1_000,
+        help_text="Keys of repairs that are not to be made.",
+    )
+    chosen = s.ListField(
+        child=s.CharField(max_length=2_000),
+        default=list,
+        max_length=1_000,
+        help_text="Keys of optional repairs that are to be made.",
+    )
+
+
+class ImportFault(s.Serializer[Any]):
+    key = s.CharField(allow_null=True, help_text="For declined and chosen.")
+    code = s.CharField()
+    level = s.ChoiceField(["error", "warning", "info"])
+    path = s.CharField(allow_blank=True)
+    line = s.IntegerField(allow_null=True, help_text="In the text, from 1.")
+    message = s.CharField()
+    state = s.ChoiceField(["repaired", "offered", "declined", "left"])
+
+
+class ImportedDocument(s.Serializer[Any]):
+    number = s.IntegerField()
+    line = s.IntegerField()
+    kind = s.CharField(allow_null=True)
+    namespace = s.CharField(allow_null=True)
+    name = s.CharField(allow_null=True)
+    valid = s.BooleanField(help_text="No error is left.")
+    checked = s.BooleanField(help_text="The result went through all checks.")
+    fittingNodes = s.IntegerField(allow_null=True)
+    diff = s.CharField(allow_blank=True, help_text="Unified; empty if unchanged.")
+    text = s.CharField(allow_blank=True)
+    faults = ImportFault(many=True)
+
+
+class ImportedText(s.Serializer[Any]):
+    valid = s.BooleanField(help_text="No error is left in any document.")
+    text = s.CharField(allow_blank=True, help_text="All documents, repaired.")
+    diff = s.CharField(allow_blank=True)
+    documents = ImportedDocument(many=True)
+
+
 class CelBody(s.Serializer[Any]):
     expression = s.CharField(
         max_length=LONGEST_EXPRESSION, trim_whitespace=False, help_text="A selector."

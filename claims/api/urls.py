@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from claims.api import claims, request_moves, requests, validating
+from claims.api import claims, importing, request_moves, requests, validating
 
 C = "clusters/<str:cluster>"
 urlpatterns = [
@@ -15,6 +15,7 @@ urlpatterns = [
         name="claim-detail",
     ),
     path(f"{C}/check", validating.CheckView.as_view(), name="check"),
+    path(f"{C}/import", importing.ImportView.as_view(), name="import"),
     path(f"{C}/preview", validating.PreviewView.as_view(), name="preview"),
     path(f"{C}/cel", validating.CelView.as_view(), name="cel"),
     path("claim-requests", requests.RequestList.as_view(), name="request-list"),

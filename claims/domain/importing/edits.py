@@ -117,7 +117,7 @@ class Repair:
         """A name that stays when other repairs move what it is about."""
         steps = [step for step in self.path if step not in _MOVED]
         kind = f"{self.code}.{self.variant}" if self.variant else self.code
-        return f"{kind}:{text_of(tuple(steps))}:{self.about}"
+        return f"{kind}:{text_of(tuple(steps))}:{self.about[:120]}"
 
 
 # Steps that repairs of a shape add or take away.
