@@ -34,6 +34,13 @@ type celError struct {
 	Message string `json:"message"`
 	Count   int    `json:"count"`
 	Example string `json:"example"`
+	Step    int    `json:"step"`
+}
+
+// step says of one expression, those of within first, how many devices came to it and for how many it held.
+type step struct {
+	Reached int `json:"reached"`
+	Match   int `json:"match"`
 }
 
 type evaluateAnswer struct {
@@ -44,6 +51,7 @@ type evaluateAnswer struct {
 	Devices  tally            `json:"devices"`
 	Nodes    map[string]tally `json:"nodes"`
 	Errors   []*celError      `json:"errors"`
+	Steps    []step           `json:"steps"`
 	Matches  []string         `json:"matches"`
 	Looks    int              `json:"looks"`
 	Micros   float64          `json:"micros"`
@@ -54,13 +62,17 @@ type evaluateAnswer struct {
 type look struct {
 	device           cel.Device
 	outcome, message string
+	step             int // of the expression that decided, or their number
 }
 
 // judge asks all expressions: those of within decide whether the device takes part, the rest whether it matches.
 func (l *look) judge(ctx context.Context, all []cel.CompilationResult, within int) error {
-	l.outcome = "match"
+	l.outcome, l.step = "match", len(all)
 	for i, compiled := range all {
 		matches, _, err := compiled.DeviceMatches(ctx, l.device)
+		if err != nil || !matches {
+			l.step = i
+		}
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -129,7 +141,7 @@ func (s *store) evaluate(ctx context.Context, _ *http.Request, body evaluateBody
 		return nil, err
 	}
 	k := kitFor(sets.New(body.Gates...))
-	out := &evaluateAnswer{Engine: self(), Revision: world.revision, Compile: []verdict{}, Errors: []*celError{}}
+	out := &evaluateAnswer{Engine: self(), Revision: world.revision, Compile: []verdict{}, Errors: []*celError{}, Steps: []step{}}
 	seen, sound := reads{}, true
 	var compiled []cel.CompilationResult
 	for i, expression := range slices.Concat(body.Within, body.Expressions) {
@@ -164,6 +176,7 @@ func (s *store) evaluate(ctx context.Context, _ *http.Request, body evaluateBody
 	for _, each := range took {
 		out.Micros += float64(each.Nanoseconds()) / 1000
 	}
+	out.Steps = make([]step, len(compiled))
 	out.count(all, of, world.nodes, body.List)
 	return out, cmp.Or(ctx.Err(), errors.Join(errs...))
 }
@@ -172,7 +185,11 @@ func (s *store) evaluate(ctx context.Context, _ *http.Request, body evaluateBody
 // where there is no such Node object.
 func (a *evaluateAnswer) count(all []*resourceapi.ResourceSlice, of [][]*look, nodes []*v1.Node, list bool) {
 	a.Devices, a.Nodes = tally{"match": 0, "noMatch": 0, "error": 0}, map[string]tally{}
-	known := map[string]*celError{}
+	type fault struct {
+		step    int
+		message string
+	}
+	known := map[fault]*celError{}
 	for i, slice := range all {
 		spec, counts := slice.Spec, tally{}
 		each := spec.PerDeviceNodeSelection != nil && *spec.PerDeviceNodeSelection
@@ -182,12 +199,18 @@ func (a *evaluateAnswer) count(all []*resourceapi.ResourceSlice, of [][]*look, n
 			if l.outcome == "match" && list {
 				a.Matches = append(a.Matches, id)
 			}
-			if l.outcome == "error" && known[l.message] == nil {
-				known[l.message] = &celError{l.message, 0, id}
-				a.Errors = append(a.Errors, known[l.message])
+			if at := (fault{l.step, l.message}); l.outcome == "error" {
+				if known[at] == nil {
+					known[at] = &celError{l.message, 0, id, l.step}
+					a.Errors = append(a.Errors, known[at])
+				}
+				known[at].Count++
 			}
-			if l.outcome == "error" {
-				known[l.message].Count++
+			for s := range a.Steps[:min(l.step+1, len(a.Steps))] {
+				a.Steps[s].Reached++
+				if s < l.step {
+					a.Steps[s].Match++
+				}
 			}
 			if each {
 				a.add(nodes, device.NodeName, device.AllNodes, device.NodeSelector, tally{l.outcome: 1})

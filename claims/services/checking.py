@@ -88,7 +88,10 @@ def check_file(
         EngineUnavailable, EngineDeadline, EngineRefused: each says what to do.
     """
     checker = Checker(cluster, filed.overlay)
-    about = list(objects.cluster_findings(checker.world))
+    about = [
+        *objects.cluster_findings(checker.world),
+        *objects.dropped_of_slices(filed.overlay, checker.world),
+    ]
     items: list[CheckedItem] = []
     for i, item in enumerate(filed.items):
         earlier = [other for other in filed.items[:i] if _key(other) == _key(item)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+from claims.domain.checks.world import expressions_of
 from claims.domain.why.cost import (
     ClaimCost,
     Repeated,
@@ -14,7 +15,6 @@ from claims.domain.why.cost import (
     repeated,
 )
 from claims.services.composing import classes_of
-from claims.services.explaining import expressions_of
 from inventory.models import KubeObject
 from inventory.services.engines import async_engine_for
 

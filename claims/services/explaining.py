@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from claims.domain.checks.asks import asked_of, shape_findings
+from claims.domain.checks.world import expressions_of
 from claims.domain.defaulting import defaulted_claim
 from claims.domain.preview import claim_of
 from claims.domain.why.changes import without_constraint, without_request
@@ -260,15 +261,6 @@ async def _ask_sets(question: Question, ask: Ask) -> AskSets | None:
 
 def _keys(reads: Iterable[Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(read.key for read in reads if read.key != "*"))
-
-
-def expressions_of(device_class: Json) -> list[str]:
-    """Return the CEL selectors of a DeviceClass."""
-    return [
-        str((selector.get("cel") or {}).get("expression", ""))
-        for selector in (device_class.get("spec") or {}).get("selectors") or []
-        if isinstance(selector, dict)
-    ]
 
 
 def _each_fits(asked: Asked, reason: NodeReason) -> bool:

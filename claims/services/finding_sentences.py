@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
+
+from claims.domain.checks.selectors import OF_CLASS
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise
@@ -34,6 +37,23 @@ SENTENCES: dict[str, _StrPromise] = {
         "resource.k8s.io/v1 has no field “%(field)s” here; the API server refuses it."
     ),
     "claim.invalid.type": _("This must be of type %(expected)s."),
+    "claim.invalid.duplicate": _("“%(name)s” is the name of another one already."),
+    "claim.invalid.unknown_request": _(
+        "The claim has no request “%(name)s”; it has: %(known)s."
+    ),
+    "claim.invalid.too_many": _("At most %(limit)s are allowed here."),
+    "claim.invalid.count_of_all": _(
+        "“All” takes no count: leave it out, or ask with ExactCount."
+    ),
+    "claim.invalid.attribute": _(
+        "“%(name)s” is no attribute with its domain; write for example gpu.nvidia.com/productName."
+    ),
+    "claim.invalid.operator": _("operator is Exists or Equal."),
+    "claim.invalid.value_of_exists": _("Exists takes no value: leave it out."),
+    "claim.invalid.key_of_equal": _(
+        "Equal needs a key; with Exists a toleration without a key tolerates everything."
+    ),
+    "claim.invalid.effect": _("effect is NoSchedule, NoExecute or left out."),
     "claim.invalid.unreadable": _("The API server would refuse this claim: %(error)s"),
     "claim.invalid.quantity": _("“%(value)s” is no quantity; write for example 16Gi."),
     "cel.compile": _("The API server would refuse this expression: %(error)s"),
@@ -57,6 +77,12 @@ SENTENCES: dict[str, _StrPromise] = {
     ),
     "cel.key_published_by_none": _(
         "“%(key)s” is published by no %(driver)s device, so the pod would fail with an error on every node. Known: %(known)s."
+    ),
+    "cel.key_published_by_none.capacity": _(
+        "“%(key)s” is a capacity and no attribute: write %(there)s, a quantity. As it is, the pod would fail with an error on every node."
+    ),
+    "cel.key_published_by_none.attributes": _(
+        "“%(key)s” is an attribute and no capacity: write %(there)s. As it is, the pod would fail with an error on every node."
     ),
     "cel.key_other_domain": _(
         "“%(key)s” is not published under %(domain)s but under %(domains)s; the pod would fail with an error on every node."
@@ -96,6 +122,12 @@ SENTENCES: dict[str, _StrPromise] = {
     ),
     "claim.too_many_devices": _(
         "The claim needs at least %(count)s devices; one claim may have %(limit)s."
+    ),
+    "claim.too_many_devices.all": _(
+        "“All” matches %(count)s devices on %(node)s; one claim may have %(limit)s, and the pod fails on every node. Select fewer."
+    ),
+    "claim.reserved_for_limit.together": _(
+        "%(pods)s pods of several workloads would share the claim %(claim)s; at most %(limit)s can. Use a ResourceClaimTemplate, or several claims."
     ),
     "claim.reserved_for_limit": _(
         "%(pods)s pods would share the claim %(claim)s; at most %(limit)s can. Use a ResourceClaimTemplate, or several claims."
@@ -190,6 +222,9 @@ SENTENCES: dict[str, _StrPromise] = {
     "pool.invalid_counterset": _(
         "The pool %(pool)s of %(driver)s is invalid and the scheduler ignores it: a device consumes the unknown counter set %(detail)s."
     ),
+    "pool.invalid_counterset.unused": _(
+        "The pool %(pool)s of %(driver)s has counter sets that none of its devices consumes (%(detail)s): the driver may have failed to publish the devices."
+    ),
     "pool.inconsistent_count": _(
         "The slices of the pool %(pool)s of %(driver)s disagree about their number: %(detail)s."
     ),
@@ -254,9 +289,12 @@ def sentence(finding: Finding, *, hide: frozenset[str] = frozenset()) -> str:
         hide: namespaces whose claims are only "in use" to the reader.
     """
     key = f"{finding.code}.{finding.variant}" if finding.variant else finding.code
-    return str(SENTENCES[key]) % {
-        name: _shown(value, hide) for name, value in finding.values.items()
-    }
+    values = {name: _shown(value, hide) for name, value in finding.values.items()}
+    said = str(SENTENCES[key]) % values
+    if OF_CLASS in values:
+        values = {"class": values[OF_CLASS], "said": said}
+        return gettext("In a selector of the DeviceClass %(class)s: %(said)s") % values
+    return said
 
 
 def _shown(value: object, hide: frozenset[str]) -> str:

@@ -175,11 +175,24 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class RuntimeFault:
-    """An error that `count` devices give, `example` (driver/pool/device) the first."""
+    """An error that `count` devices give, `example` (driver/pool/device) the first.
+
+    Attributes:
+        step: of the expression that gave it, as in `Evaluated.steps`.
+    """
 
     message: str
     count: int
     example: str
+    step: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """How many devices came to one expression, and for how many it held."""
+
+    reached: int
+    match: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +205,8 @@ class Evaluated:
             and so are `devices` and `nodes`' counts unknown.
         nodes: by name, nodes from which a device is reached.
         matches: driver/pool/device of each match, where they were asked for.
+        steps: one for each expression, the class's first; empty where one does
+            not compile.
         looks: devices that were evaluated, of those that look alike one.
         micros: what that took in all, in microseconds.
     """
@@ -204,6 +219,7 @@ class Evaluated:
     nodes: dict[str, Tally]
     errors: tuple[RuntimeFault, ...]
     matches: tuple[str, ...]
+    steps: tuple[Step, ...] = ()
     looks: int = 0
     micros: float = 0.0
 
@@ -220,6 +236,7 @@ class Evaluated:
             nodes={name: Tally.parse(tally) for name, tally in nodes.items()},
             errors=tuple(RuntimeFault(**fault) for fault in body["errors"]),
             matches=tuple(body["matches"] or ()),
+            steps=tuple(Step(**step) for step in body["steps"]),
             looks=body.get("looks", 0),
             micros=body.get("micros", 0.0),
         )

@@ -66,7 +66,9 @@ class _Fill:
 
 @dataclass(frozen=True, slots=True)
 class _Start:
-    """An engine to be started: nobody answers."""
+    """An engine to be started: nobody answers, or one of an older release does."""
+
+    anew: bool = False
 
 
 _Steps = Generator["Call | _Fill | _Start", "Reply", Result]
@@ -112,6 +114,9 @@ class _Questions:
         }
         seconds = EVALUATE_SECONDS + SLACK_SECONDS
         answer = yield from self._ask("/v1/cel/evaluate", body, seconds)
+        if "steps" not in answer:
+            yield _Start(anew=True)
+            answer = yield from self._ask("/v1/cel/evaluate", body, seconds)
         return Evaluated.parse(answer)
 
     def _allocate(
@@ -260,7 +265,7 @@ class Engine(_Questions):
                     case _Fill():
                         self._send_rows(step.snapshot)
                     case _Start():
-                        self.process.ensure()
+                        self.process.ensure(anew=step.anew)
                 step = steps.send(reply)
         except StopIteration as stop:
             result: Result = stop.value
@@ -329,7 +334,7 @@ class AsyncEngine(_Questions):
                     case _Fill():
                         await sync_to_async(self._send_rows)(step.snapshot)
                     case _Start():
-                        await asyncio.to_thread(self.process.ensure)
+                        await asyncio.to_thread(self.process.ensure, anew=step.anew)
                 step = steps.send(reply)
         except StopIteration as stop:
             result: Result = stop.value

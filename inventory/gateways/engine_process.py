@@ -76,8 +76,11 @@ class EngineProcess:
         """The file that takes its stderr."""
         return self.run_dir / f"engine-{self.minor}.log"
 
-    def ensure(self) -> None:
+    def ensure(self, *, anew: bool = False) -> None:
         """Have it running; build and start it where it is not.
+
+        Args:
+            anew: end the one that is there first: an older release started it.
 
         Raises:
             EngineUnavailable: It cannot be built or started; says why.
@@ -92,6 +95,8 @@ class EngineProcess:
             )
         self.run_dir.mkdir(parents=True, exist_ok=True)
         with _locked(self.run_dir / f"engine-{self.minor}.lock"):
+            if anew:
+                self.stop()
             if pid_at(self.socket) is None:
                 self._start(self._binary())
 

@@ -32,7 +32,7 @@ def admin_findings(asked: Asked, facts: Facts, world: World) -> Iterator[Finding
         yield from _label(asked, ask, world)
         candidates = sorted(facts.of(ask.name).candidates)
         yield from _blocked(ask, candidates, world)
-    yield from _twice(admins, facts)
+    yield from _twice(admins, facts, world)
 
 
 def _label(asked: Asked, ask: Ask, world: World) -> Iterator[Finding]:
@@ -94,22 +94,44 @@ def _is_full(device_id: str, world: World) -> bool:
     return False
 
 
-def _twice(admins: list[Ask], facts: Facts) -> Iterator[Finding]:
+def _twice(admins: list[Ask], facts: Facts, world: World) -> Iterator[Finding]:
     """Yield admin requests that want a device which another of the claim takes.
 
-    One claim holds a device once: where one of two requests takes all of the
-    devices that the other can have, they never fit together.
+    One claim holds a device once: where on every node both together want more
+    devices than there are, they never fit.
     """
     for i, ask in enumerate(admins):
         mine = facts.of(ask.name).candidates
         for other in admins[:i]:
             theirs = facts.of(other.name).candidates
-            if not (mine & theirs):
-                continue
-            takes_all = (ask.is_all and other.is_all) or (
-                (ask.is_all or other.is_all) and (mine <= theirs or theirs <= mine)
-            )
-            if takes_all:
+            if mine & theirs and _never(ask, mine, other, theirs, world):
                 values = {"one": other.name, "other": ask.name}
                 yield Finding("admin.same_device_twice", ask.path, values)
                 break
+
+
+def _never(
+    one: Ask, mine: frozenset[str], other: Ask, theirs: frozenset[str], world: World
+) -> bool:
+    """Return whether no node has enough devices for two asks at once."""
+    nodes = {world.devices[device].node_name for device in mine | theirs}
+    tried = False
+    for node in nodes:
+        ours, others = _on(node, mine, world), _on(node, theirs, world)
+        need = len(ours) if one.is_all else one.count
+        need_other = len(others) if other.is_all else other.count
+        if not ours or not others or need > len(ours) or need_other > len(others):
+            continue
+        tried = True
+        # A shareable device is held once a share.
+        twice = sum(
+            world.devices[device].allow_multiple_allocations for device in ours & others
+        )
+        if len(ours | others) + twice >= need + need_other:
+            return False
+    return tried
+
+
+def _on(node: str, devices: frozenset[str], world: World) -> set[str]:
+    """Return the devices that a node reaches: its own, and those of no single node."""
+    return {d for d in devices if world.devices[d].node_name in ("", node)}

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 MOST_ALTERNATIVES = 8
+MOST_LISTED = 32
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _SUBDOMAIN = re.compile(
     r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
@@ -33,6 +34,8 @@ _COMMON = {
 _EXACT = _COMMON | {"adminAccess", "optionalNodeOperations", "derivedAttributes"}
 _SUB = _COMMON | {"name", "optionalNodeOperations", "derivedAttributes"}
 _REQUEST = {"name", "exactly", "firstAvailable"}
+_QUALIFIED = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z_][A-Za-z0-9_]{0,31}")
+_TOLERATION = {"key", "operator", "value", "effect", "tolerationSeconds"}
 _CONSTRAINT = {"requests", "matchAttribute", "distinctAttribute"}
 _DEVICES = {"requests", "constraints", "config"}
 
@@ -196,12 +199,54 @@ def _devices_shape(devices: Json, path: str) -> Iterator[Finding]:
         return
     for i, request in enumerate(requests or []):
         yield from _request_shape(request, f"{path}.requests[{i}]")
+    yield from _names_shape(requests or [], f"{path}.requests")
+    known = _names(requests or [])
     for key in ("constraints", "config"):
         yield from _list_of_objects(devices.get(key), f"{path}.{key}")
-    constraints = devices.get("constraints")
-    for i, item in enumerate(constraints if isinstance(constraints, list) else ()):
-        if isinstance(item, dict):
-            yield from _constraint_shape(item, f"{path}.constraints[{i}]")
+        for i, item in enumerate(_objects(devices.get(key))):
+            if key == "constraints":
+                yield from _constraint_shape(item, f"{path}.constraints[{i}]")
+            yield from _unknown_names(item, known, f"{path}.{key}[{i}].requests")
+    for key in ("requests", "constraints", "config"):
+        if isinstance(devices.get(key), list) and len(devices[key]) > MOST_LISTED:
+            values = {"limit": MOST_LISTED}
+            yield Finding("claim.invalid", f"{path}.{key}", values, "too_many")
+
+
+def _objects(value: Any) -> list[Json]:
+    """Return a list's entries as objects, what is none as an empty one."""
+    items = value if isinstance(value, list) else []
+    return [item if isinstance(item, dict) else {} for item in items]
+
+
+def _names(requests: list[Any]) -> set[str]:
+    """Return what constraints and config may name: requests and their alternatives."""
+    known: set[str] = set()
+    for request in _objects(requests):
+        name = str(request.get("name", ""))
+        subs = _objects(request.get("firstAvailable"))
+        known |= {name, *(f"{name}/{sub.get('name', '')}" for sub in subs)}
+    return known
+
+
+def _names_shape(named: list[Any], path: str) -> Iterator[Finding]:
+    """Yield names that an earlier request, or alternative of the list, has."""
+    seen: set[str] = set()
+    for i, item in enumerate(_objects(named)):
+        name = str(item.get("name", ""))
+        if name and name in seen:
+            yield Finding(
+                "claim.invalid", f"{path}[{i}].name", {"name": name}, "duplicate"
+            )
+        seen.add(name)
+
+
+def _unknown_names(item: Json, known: set[str], path: str) -> Iterator[Finding]:
+    names = item.get("requests")
+    for j, name in enumerate(names if isinstance(names, list) else ()):
+        if str(name) not in known:
+            values = {"name": str(name), "known": ", ".join(sorted(known))}
+            yield Finding("claim.invalid", f"{path}[{j}]", values, "unknown_request")
 
 
 def _list_of_objects(value: Any, path: str) -> Iterator[Finding]:
@@ -240,6 +285,7 @@ def _list_shape(listed: Any, path: str) -> Iterator[Finding]:
         yield from _ask_shape(sub, f"{path}[{j}]", _SUB)
         if isinstance(sub, dict):
             yield from _name_shape(sub.get("name"), f"{path}[{j}].name")
+    yield from _names_shape(listed, path)
 
 
 def _ask_shape(body: Any, path: str, known: set[str]) -> Iterator[Finding]:
@@ -248,11 +294,7 @@ def _ask_shape(body: Any, path: str, known: set[str]) -> Iterator[Finding]:
         return
     yield from _unknown(body, known, path)
     yield from _class_shape(body.get("deviceClassName"), f"{path}.deviceClassName")
-    if body.get("allocationMode") not in (None, "", "ExactCount", "All"):
-        yield Finding("claim.invalid", f"{path}.allocationMode", {}, "mode")
-    count = body.get("count")
-    if count is not None and (not isinstance(count, int) or count < 0):
-        yield Finding("claim.invalid", f"{path}.count", {}, "count")
+    yield from _count_shape(body, path)
     for key in ("selectors", "tolerations"):
         yield from _list_of_objects(body.get(key), f"{path}.{key}")
     selectors = body.get("selectors")
@@ -260,10 +302,22 @@ def _ask_shape(body: Any, path: str, known: set[str]) -> Iterator[Finding]:
         cel = selector.get("cel") if isinstance(selector, dict) else None
         if not isinstance(cel, dict) or not isinstance(cel.get("expression"), str):
             yield Finding("claim.invalid", f"{path}.selectors[{i}]", {}, "selector")
+    for i, toleration in enumerate(_objects(body.get("tolerations"))):
+        yield from _toleration_shape(toleration, f"{path}.tolerations[{i}]")
     capacity = body.get("capacity")
     asked = capacity.get("requests") if isinstance(capacity, dict) else capacity
     if capacity is not None and not isinstance(asked or {}, dict):
         yield _wrong(f"{path}.capacity", "object")
+
+
+def _count_shape(body: Json, path: str) -> Iterator[Finding]:
+    if body.get("allocationMode") not in (None, "", "ExactCount", "All"):
+        yield Finding("claim.invalid", f"{path}.allocationMode", {}, "mode")
+    count = body.get("count")
+    if count is not None and (not isinstance(count, int) or count < 0):
+        yield Finding("claim.invalid", f"{path}.count", {}, "count")
+    elif count and body.get("allocationMode") == "All":
+        yield Finding("claim.invalid", f"{path}.count", {}, "count_of_all")
 
 
 def _class_shape(name: Any, path: str) -> Iterator[Finding]:
@@ -277,6 +331,25 @@ def _constraint_shape(item: Json, path: str) -> Iterator[Finding]:
     yield from _unknown(item, _CONSTRAINT, path)
     if not item.get("matchAttribute") and not item.get("distinctAttribute"):
         yield Finding("claim.invalid", path, {}, "constraint")
+    for key in ("matchAttribute", "distinctAttribute"):
+        name = item.get(key)
+        if name and not _QUALIFIED.fullmatch(str(name)):
+            values = {"name": str(name)}
+            yield Finding("claim.invalid", f"{path}.{key}", values, "attribute")
+
+
+def _toleration_shape(toleration: Json, path: str) -> Iterator[Finding]:
+    """Yield what is refused; Source: ValidateDeviceToleration of Kubernetes."""
+    yield from _unknown(toleration, _TOLERATION, path)
+    operator = toleration.get("operator") or "Equal"
+    if operator not in ("Exists", "Equal"):
+        yield Finding("claim.invalid", f"{path}.operator", {}, "operator")
+    elif operator == "Exists" and toleration.get("value"):
+        yield Finding("claim.invalid", f"{path}.value", {}, "value_of_exists")
+    elif operator == "Equal" and not toleration.get("key"):
+        yield Finding("claim.invalid", f"{path}.key", {}, "key_of_equal")
+    if toleration.get("effect") not in (None, "", "NoSchedule", "NoExecute", "None"):
+        yield Finding("claim.invalid", f"{path}.effect", {}, "effect")
 
 
 def _name_shape(name: Any, path: str) -> Iterator[Finding]:

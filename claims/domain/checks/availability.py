@@ -103,6 +103,8 @@ def availability_findings(
         known = facts.of(ask.name)
         if ask.class_name not in world.classes():
             continue
+        if not known.of_class and known.is_class_faulty:
+            continue
         if not known.of_class:
             values = {"class": ask.class_name}
             yield Finding("preview.no_slices", f"{ask.path}.deviceClassName", values)

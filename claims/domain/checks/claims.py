@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from claims.domain.checks.findings import Finding
@@ -17,6 +18,11 @@ Json = dict[str, Any]
 
 MOST_DEVICES = 32
 LONGEST_NAME = 253
+# Fields that are there, but dropped until their gate is on.
+_LATER = (
+    ("optionalNodeOperations", "DRAOptionalNodeOperations"),
+    ("derivedAttributes", "DRADerivedAttributes"),
+)
 _LISTS = frozenset({"strings", "ints", "bools", "versions"})
 
 
@@ -52,6 +58,22 @@ def _count(ask: Ask) -> Iterator[Finding]:
     if ask.is_all:
         code = "first_available.all" if ask.sub else "all.per_node"
         yield Finding(code, f"{ask.path}.allocationMode")
+
+
+def all_findings(asked: Asked, facts: Facts, world: World) -> Iterator[Finding]:
+    """Yield each `All` that matches more devices of a node than a claim may have."""
+    for ask in asked.asks:
+        if not ask.is_all:
+            continue
+        on_nodes = Counter(
+            world.devices[device].node_name for device in facts.of(ask.name).candidates
+        )
+        for node, count in sorted(on_nodes.items()):
+            if node and count > MOST_DEVICES:
+                values = {"count": count, "limit": MOST_DEVICES, "node": node}
+                path = f"{ask.path}.allocationMode"
+                yield Finding("claim.too_many_devices", path, values, "all")
+                break
 
 
 def class_findings(asked: Asked, world: World) -> Iterator[Finding]:
@@ -140,7 +162,7 @@ def _key_findings(
             "instead": _elsewhere(key, candidates, world),
         }
         yield Finding(code, path, values)
-    if lists == {True, False}:
+    if True in lists and "DRAListTypeAttributes" not in world.gates:
         yield Finding("constraint.list_type", path, {"key": key})
 
 
@@ -202,6 +224,7 @@ def dropped_findings(asked: Asked, world: World) -> Iterator[Finding]:
         fields = [
             ("capacity", "DRAConsumableCapacity", bool(ask.capacity)),
             ("adminAccess", "DRAAdminAccess", ask.is_admin),
+            *((name, gate, name in ask.body) for name, gate in _LATER),
         ]
         for name, gate, is_set in fields:
             if is_set and gate not in world.gates:

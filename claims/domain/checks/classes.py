@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from claims.domain.checks.claims import dropped
-from claims.domain.checks.findings import Finding
+from claims.domain.checks.findings import Finding, ObjectFinding
 from claims.domain.checks.selectors import judge
 from claims.domain.checks.world import name_of
+from inventory.domain.classes import clashes, parse_class
+from inventory.domain.gpus import GPU_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +19,8 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-_TYPES = frozenset({"gpu", "mig", "vfio"})
+# What a device is, by the `type` that its driver publishes.
+_TYPES = GPU_TYPES - {"hami-gpu"}
 
 
 def device_class_findings(
@@ -31,7 +34,7 @@ def device_class_findings(
         world: the cluster, with this class in it.
     """
     for selector in facts.selectors:
-        yield from judge(selector, world)
+        yield from judge(selector, frozenset(world.devices), world)
     yield from _mixed(facts, world)
     extended = (body.get("spec") or {}).get("extendedResourceName")
     if extended and "DRAExtendedResource" not in world.gates:
@@ -39,7 +42,7 @@ def device_class_findings(
 
 
 def types_of(devices: frozenset[str], world: World) -> set[str]:
-    """Return which of gpu, mig and vfio these devices are."""
+    """Return which kinds these devices are: whole, partition, passthrough."""
     found = set()
     for device_id in devices:
         device = world.devices[device_id]
@@ -55,24 +58,22 @@ def _mixed(facts: AskFacts, world: World) -> Iterator[Finding]:
         yield Finding("class.mixed_types", "spec.selectors", values)
 
 
-def clash_findings(body: Json, world: World) -> Iterator[Finding]:
-    """Yield that another class maps the same extended resource, and which wins."""
-    extended = (body.get("spec") or {}).get("extendedResourceName")
-    if not extended:
+def clash_findings(world: World) -> Iterator[ObjectFinding]:
+    """Yield classes that map one extended resource, and which of them wins."""
+    if "DRAExtendedResource" not in world.gates:
         return
-    others = [
-        other
-        for other in world.classes().values()
-        if (other.get("spec") or {}).get("extendedResourceName") == extended
-    ]
-    if len(others) < 2:
-        return
-    values = {
-        "resource": extended,
-        "names": ", ".join(sorted(map(name_of, others))),
-        "winner": name_of(winner(others, world.minor)),
-    }
-    yield Finding("class.extended_clash", "spec.extendedResourceName", values)
+    bodies = world.classes()
+    classes = [parse_class(name, body) for name, body in bodies.items()]
+    for resource, rivals in clashes(classes).items():
+        names = sorted(each.name for each in rivals)
+        values = {
+            "resource": resource,
+            "names": ", ".join(names),
+            "winner": name_of(winner([bodies[name] for name in names], world.minor)),
+        }
+        finding = Finding("class.extended_clash", "spec.extendedResourceName", values)
+        for name in names:
+            yield ObjectFinding("DeviceClass", "", name, finding)
 
 
 def winner(classes: list[Json], minor: int) -> Json:
@@ -85,7 +86,7 @@ def winner(classes: list[Json], minor: int) -> Json:
     if minor < 35:
         return by_name[-1]
     return max(
-        reversed(by_name),
+        by_name,
         key=lambda body: str(
             (body.get("metadata") or {}).get("creationTimestamp") or ""
         ),

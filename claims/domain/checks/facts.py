@@ -43,6 +43,11 @@ class SelectorFacts:
     match: int = 0
     errors: tuple[RuntimeFault, ...] = ()
 
+    @property
+    def always_fails(self) -> bool:
+        """Whether it gives an error on every device that it is asked about."""
+        return 0 < self.total == sum(fault.count for fault in self.errors)
+
 
 @dataclass(frozen=True, slots=True)
 class AskFacts:
@@ -51,11 +56,18 @@ class AskFacts:
     Attributes:
         of_class: ids of the devices that the class's selectors match.
         candidates: ids of those that its own selectors match too.
+        selectors, class_selectors: its own, and those of its class.
     """
 
     of_class: frozenset[str] = frozenset()
     candidates: frozenset[str] = frozenset()
     selectors: tuple[SelectorFacts, ...] = ()
+    class_selectors: tuple[SelectorFacts, ...] = ()
+
+    @property
+    def is_class_faulty(self) -> bool:
+        """Whether a selector of the class fails, so that no match means nothing."""
+        return any(s.verdict.error or s.errors for s in self.class_selectors)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,22 +6,21 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from claims.domain.checks.admin import LABEL
+from claims.domain.checks.claims import dropped
 from claims.domain.checks.classes import clash_findings
 from claims.domain.checks.findings import Finding, ObjectFinding
+from claims.domain.checks.workloads import workload_findings
 from claims.domain.checks.world import name_of, namespace_of
+from inventory.domain.cards import PARTITION_TYPES
+from inventory.domain.gpus import DeviceFacts, is_gpu, pci_address
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from claims.domain.checks.world import World
-    from inventory.domain.parse import DeviceValue
+    from inventory.domain.parse import DeviceValue, PoolValue
 
 Json = dict[str, Any]
-
-MOST_RESERVED = 256
-LONGEST_LABEL = 63
-_WORKLOADS = ("Deployment", "StatefulSet", "ReplicaSet", "Job", "CronJob", "DaemonSet")
-_BUS = "resource.kubernetes.io/pciBusID"
 
 
 def cluster_findings(world: World) -> Iterator[ObjectFinding]:
@@ -30,29 +29,46 @@ def cluster_findings(world: World) -> Iterator[ObjectFinding]:
     yield from device_findings(world)
     yield from _taint_rules(world)
     yield from _namespaces(world)
-    yield from claim_findings(world)
+    yield from claim_findings(world.objects.get("ResourceClaim", []))
+    yield from _extended_pods(world)
     yield from workload_findings(world)
-    for body in world.classes().values():
-        for finding in clash_findings(body, world):
-            yield ObjectFinding("DeviceClass", "", name_of(body), finding)
+    yield from clash_findings(world)
 
 
 def pool_findings(world: World) -> Iterator[ObjectFinding]:
     """Yield pools that cannot be used, or not fully."""
     for pool in world.pools:
         code, _colon, detail = pool.problem.partition(": ")
-        if not code:
+        unused = "" if code else _unused(pool, world)
+        if not code and not unused:
             continue
         values = {
             "driver": pool.driver,
             "pool": pool.name,
-            "detail": detail,
+            "detail": detail or unused,
             "seen": pool.seen_slice_count,
             "expected": pool.expected_slice_count,
             "generation": pool.generation,
         }
-        finding = Finding(code, "spec.pool", values)
+        finding = (
+            Finding(code, "spec.pool", values)
+            if code
+            else Finding("pool.invalid_counterset", "spec.pool", values, "unused")
+        )
         yield ObjectFinding("ResourceSlice", "", f"{pool.driver}/{pool.name}", finding)
+
+
+def _unused(pool: PoolValue, world: World) -> str:
+    """Return the counter sets of a complete pool that no device consumes."""
+    key = (pool.driver, pool.name)
+    if "DRAPartitionableDevices" not in world.gates:
+        return ""
+    used = {
+        str(item.get("counterSet"))
+        for device_id in world.by_pool.get(key, ())
+        for item in world.devices[device_id].consumes_counters
+    }
+    return ", ".join(sorted(world.counters.get(key, {}).keys() - used))
 
 
 def device_findings(world: World) -> Iterator[ObjectFinding]:
@@ -89,31 +105,43 @@ def _double(ids: list[str], world: World) -> Iterator[ObjectFinding]:
 def _unknown_memory(ids: list[str], world: World) -> Iterator[ObjectFinding]:
     for device_id in ids:
         device = world.devices[device_id]
-        looks_like = _text(device, f"{device.driver}/type") in {
-            "gpu",
-            "mig",
-            "hami-gpu",
-            "amdgpu",
-        }
-        if looks_like and device.memory_bytes is None:
+        row = _row(device)
+        of_gpu = is_gpu(row) and row.attribute("type") != "vfio"
+        if of_gpu and device.memory_bytes is None:
             yield _about(
                 device, Finding("device.memory_unknown", "", {"device": device.name})
             )
 
 
+def _row(device: DeviceValue) -> DeviceFacts:
+    """Return a device as cards are derived from it."""
+    return DeviceFacts(
+        device.driver,
+        device.pool,
+        device.name,
+        device.node_name,
+        device.attributes,
+        device.capacity,
+        device.consumes_counters,
+    )
+
+
 def _siblings(world: World) -> Iterator[ObjectFinding]:
-    """Yield devices that are free, but another face of whose card is held."""
-    cards: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    """Yield devices that are free, but another face of whose card is held.
+
+    Faces are whole: a GPU, its passthrough device, the same card by another
+    driver. Partitions and their parent are no faces, and counters keep apart.
+    """
+    cards: dict[tuple[str, str], list[str]] = defaultdict(list)
     for device_id, device in world.devices.items():
-        bus = _text(device, _BUS)
-        if bus:
-            cards[device.driver, device.pool, bus].append(device_id)
+        row = _row(device)
+        bus = pci_address(row) if is_gpu(row) else ""
+        whole = row.attribute("type") not in PARTITION_TYPES
+        if bus and whole and not device.consumes_counters:
+            cards[device.node_name or device.pool, bus].append(device_id)
     for ids in cards.values():
-        kinds = {
-            _text(world.devices[i], f"{world.devices[i].driver}/type") for i in ids
-        }
         held = [i for i in ids if world.is_held(i)]
-        if "vfio" not in kinds or len(ids) == 1 or not held:
+        if len(ids) == 1 or not held:
             continue
         for device_id in ids:
             if not world.is_held(device_id):
@@ -129,6 +157,36 @@ def _text(device: DeviceValue, key: str) -> str:
 
 def _about(device: DeviceValue, finding: Finding) -> ObjectFinding:
     return ObjectFinding("ResourceSlice", "", device.slice_name, finding)
+
+
+# Field of a device, or of a slice's spec → the gate without which it is dropped.
+_DEVICE_FIELDS = {
+    "taints": "DRADeviceTaints",
+    "allowMultipleAllocations": "DRAConsumableCapacity",
+    "consumesCounters": "DRAPartitionableDevices",
+    "bindingConditions": "DRADeviceBindingConditions",
+}
+_SLICE_FIELDS = {"sharedCounters": "DRAPartitionableDevices"}
+
+
+def dropped_of_slices(objects: Iterable[Json], world: World) -> Iterator[ObjectFinding]:
+    """Yield fields that the server drops from slices that are to be written."""
+    for body in objects:
+        spec = body.get("spec")
+        if body.get("kind") != "ResourceSlice" or not isinstance(spec, dict):
+            continue
+        places = [("spec", spec, _SLICE_FIELDS)] + [
+            (f"spec.devices[{i}]", device, _DEVICE_FIELDS)
+            for i, device in enumerate(spec.get("devices") or [])
+            if isinstance(device, dict)
+        ]
+        seen = set()
+        for path, holder, fields in places:
+            for name, gate in fields.items():
+                if holder.get(name) and gate not in world.gates and name not in seen:
+                    seen.add(name)
+                    finding = dropped(f"{path}.{name}", gate, world)
+                    yield ObjectFinding("ResourceSlice", "", name_of(body), finding)
 
 
 def _taint_rules(world: World) -> Iterator[ObjectFinding]:
@@ -151,9 +209,9 @@ def _namespaces(world: World) -> Iterator[ObjectFinding]:
             yield ObjectFinding("Namespace", "", name_of(body), finding)
 
 
-def claim_findings(world: World) -> Iterator[ObjectFinding]:
+def claim_findings(claims: Iterable[Json]) -> Iterator[ObjectFinding]:
     """Yield claims that wait for a finalizer, hold devices unused, or are implicit."""
-    for body in world.objects.get("ResourceClaim", []):
+    for body in claims:
         metadata, status = body.get("metadata") or {}, body.get("status") or {}
         where = ("ResourceClaim", namespace_of(body), name_of(body))
         if metadata.get("deletionTimestamp"):
@@ -165,6 +223,10 @@ def claim_findings(world: World) -> Iterator[ObjectFinding]:
             yield ObjectFinding(
                 *where, Finding("claim.idle", "", {"count": len(results)})
             )
+
+
+def _extended_pods(world: World) -> Iterator[ObjectFinding]:
+    """Yield pods whose devices come from a claim that the scheduler made."""
     for body in world.objects.get("Pod", []):
         extended = (body.get("status") or {}).get("extendedResourceClaimStatus") or {}
         if extended.get("resourceClaimName"):
@@ -188,56 +250,3 @@ def _deleting(metadata: Json, status: Json) -> Finding:
 def _is_extended(metadata: Json) -> bool:
     annotations = metadata.get("annotations") or {}
     return annotations.get("resource.kubernetes.io/extended-resource-claim") == "true"
-
-
-def workload_findings(world: World) -> Iterator[ObjectFinding]:
-    """Yield names that pods cannot have, and claims shared by too many pods."""
-    for kind in ("Pod", *_WORKLOADS):
-        for body in world.objects.get(kind, []):
-            where = (kind, namespace_of(body), name_of(body))
-            spec, path = _pod_spec(body, kind)
-            for i, entry in enumerate(spec.get("resourceClaims") or []):
-                for finding in _entry(entry, f"{path}.resourceClaims[{i}]", body, kind):
-                    yield ObjectFinding(*where, finding)
-
-
-def _pod_spec(body: Json, kind: str) -> tuple[Json, str]:
-    steps = {
-        "Pod": ["spec"],
-        "CronJob": ["spec", "jobTemplate", "spec", "template", "spec"],
-    }
-    node: Any = body
-    path = steps.get(kind, ["spec", "template", "spec"])
-    for step in path:
-        node = node.get(step) if isinstance(node, dict) else None
-    return (node if isinstance(node, dict) else {}), ".".join(path)
-
-
-def _entry(entry: Any, path: str, body: Json, kind: str) -> Iterator[Finding]:
-    if not isinstance(entry, dict):
-        return
-    name = str(entry.get("name", ""))
-    if len(name) > LONGEST_LABEL:
-        values = {"name": name, "length": len(name), "limit": LONGEST_LABEL}
-        yield Finding("name.too_long", f"{path}.name", values)
-    pods = _pods(body.get("spec") or {}, kind)
-    if entry.get("resourceClaimName") and pods > MOST_RESERVED:
-        values = {
-            "claim": entry["resourceClaimName"],
-            "pods": pods,
-            "limit": MOST_RESERVED,
-        }
-        yield Finding("claim.reserved_for_limit", f"{path}.resourceClaimName", values)
-
-
-def _pods(spec: Json, kind: str) -> int:
-    """Return how many pods a workload runs at once, as far as it says so."""
-    if kind == "Job":
-        count = spec.get("parallelism", 1)
-    elif kind == "CronJob":
-        count = ((spec.get("jobTemplate") or {}).get("spec") or {}).get(
-            "parallelism", 1
-        )
-    else:
-        count = spec.get("replicas", 1)
-    return count if isinstance(count, int) else 1

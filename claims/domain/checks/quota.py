@@ -59,7 +59,7 @@ def quota_findings(asked: Asked, world: World) -> Iterator[Finding]:
         for key, limit in hard.items():
             if not wanted[key]:
                 continue
-            used = _used(quota, key, asked, world)
+            used = used_of(quota, key, asked, world)
             left = int(quantity_or_zero(limit)) - used
             if wanted[key] > left:
                 values = {
@@ -72,7 +72,7 @@ def quota_findings(asked: Asked, world: World) -> Iterator[Finding]:
                 yield Finding("quota.exceeded", f"{asked.base}.requests", values)
 
 
-def _used(quota: Json, key: str, asked: Asked, world: World) -> int:
+def used_of(quota: Json, key: str, asked: Asked, world: World) -> int:
     """Return what is used: as the server says, else summed over known claims."""
     said = ((quota.get("status") or {}).get("used") or {}).get(key)
     if said is not None:

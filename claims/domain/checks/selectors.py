@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from claims.domain.checks.findings import Finding
@@ -10,12 +11,14 @@ from claims.domain.checks.findings import Finding
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from claims.domain.checks.asks import Asked
-    from claims.domain.checks.facts import Facts, SelectorFacts
+    from claims.domain.checks.asks import Ask, Asked
+    from claims.domain.checks.facts import AskFacts, Facts, SelectorFacts
     from claims.domain.checks.world import World
     from inventory.domain.engine import RuntimeFault
 
 MOST_BYTES = 10_240
+# The value that names the class whose selector a finding speaks of.
+OF_CLASS = "of_class"
 # Above this many units of cost for one pod, what the scheduler pays is worth a word.
 SLOW_COST = 20_000_000
 
@@ -41,16 +44,43 @@ def selector_findings(asked: Asked, facts: Facts, world: World) -> Iterator[Find
     for _name, path, asks in asked.requests:
         broken = False
         for ask in asks:
-            for selector in facts.of(ask.name).selectors:
-                for finding in judge(selector, world):
-                    broken = broken or finding.code in _BROKEN
-                    yield finding
+            known = facts.of(ask.name)
+            broken = broken or any(
+                selector.always_fails
+                for selector in (*known.class_selectors, *known.selectors)
+            )
+            for finding in (*_of_class(ask, known, world), *_own(known, world)):
+                broken = broken or finding.code in _BROKEN
+                yield finding
         if broken and asks and asks[0].sub:
             yield Finding("first_available.cel_error", f"{path}.firstAvailable")
 
 
-def judge(selector: SelectorFacts, world: World) -> Iterator[Finding]:
-    """Yield what is wrong with one selector."""
+def _own(known: AskFacts, world: World) -> Iterator[Finding]:
+    for selector in known.selectors:
+        yield from judge(selector, known.of_class, world)
+
+
+def _of_class(ask: Ask, known: AskFacts, world: World) -> Iterator[Finding]:
+    """Yield the faults of its class, which stop whoever uses it."""
+    everything = frozenset(world.devices)
+    for selector in known.class_selectors:
+        for finding in judge(selector, everything, world):
+            if finding.code != "cel.slow":
+                yield replace(
+                    finding,
+                    path=f"{ask.path}.deviceClassName",
+                    values={**finding.values, OF_CLASS: ask.class_name},
+                    line=None,
+                    column=None,
+                    replacement=None,
+                )
+
+
+def judge(
+    selector: SelectorFacts, among: frozenset[str], world: World
+) -> Iterator[Finding]:
+    """Yield what is wrong with one selector, asked about some devices."""
     verdict, path = selector.verdict, selector.path
     if verdict.length > MOST_BYTES:
         values = {"length": verdict.length, "limit": MOST_BYTES}
@@ -75,7 +105,7 @@ def judge(selector: SelectorFacts, world: World) -> Iterator[Finding]:
         return
     yield from _semver(selector)
     for fault in selector.errors:
-        yield from _runtime(selector, fault, world)
+        yield from _runtime(selector, fault, among, world)
     yield from _slow(selector)
 
 
@@ -145,7 +175,7 @@ def normal_semver(literal: str) -> str | None:
 
 
 def _runtime(
-    selector: SelectorFacts, fault: RuntimeFault, world: World
+    selector: SelectorFacts, fault: RuntimeFault, among: frozenset[str], world: World
 ) -> Iterator[Finding]:
     if _SEMVER_OF_VERSION in fault.message or _bad_literal(selector, fault):
         return
@@ -166,7 +196,7 @@ def _runtime(
     space = read.map if read else "attributes"
     domains = _domains_with(world, space, key, driver)
     wanted = read.domain if read and read.domain != "*" else driver
-    if wanted in domains:
+    if wanted in domains or _is_published(world, among, space, f"{wanted}/{key}"):
         replacement = guarded(selector.expression, key)
         yield Finding(
             "cel.runtime_missing_key", selector.path, values, replacement=replacement
@@ -180,6 +210,11 @@ def _runtime(
         if len(domains) == 1:
             fixed = selector.expression.replace(wanted, next(iter(domains)))
         yield Finding("cel.key_other_domain", selector.path, values, replacement=fixed)
+        return
+    other = "capacity" if space == "attributes" else "attributes"
+    if wanted in _domains_with(world, other, key, driver):
+        values["there"] = f'device.{other}["{wanted}"].{key}'
+        yield Finding("cel.key_published_by_none", selector.path, values, other)
         return
     values["known"] = ", ".join(_known_keys(world, space, driver))
     yield Finding("cel.key_published_by_none", selector.path, values)
@@ -211,6 +246,15 @@ def _domains_with(world: World, space: str, key: str, driver: str) -> set[str]:
             if name == key
         )
     return found
+
+
+def _is_published(world: World, among: frozenset[str], space: str, full: str) -> bool:
+    """Return whether one of some devices publishes a key, given with its domain."""
+    devices = (world.devices[device_id] for device_id in among)
+    return any(
+        full in (device.attributes if space == "attributes" else device.capacity)
+        for device in devices
+    )
 
 
 def _known_keys(world: World, space: str, driver: str) -> list[str]:

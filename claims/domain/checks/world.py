@@ -106,6 +106,15 @@ def namespace_of(body: Json) -> str:
     return str((body.get("metadata") or {}).get("namespace") or "")
 
 
+def expressions_of(device_class: Json) -> list[str]:
+    """Return the CEL selectors of a DeviceClass."""
+    return [
+        str((selector.get("cel") or {}).get("expression", ""))
+        for selector in (device_class.get("spec") or {}).get("selectors") or []
+        if isinstance(selector, dict)
+    ]
+
+
 def id_of(value: AllocationValue) -> str:
     """Return the device id of an allocation."""
     return f"{value.driver}/{value.pool}/{value.device}"

@@ -1,0 +1,116 @@
+"""Pods and what makes them: names that they cannot have, claims that too many share."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from claims.domain.checks.findings import Finding, ObjectFinding
+from claims.domain.checks.world import name_of, namespace_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from claims.domain.checks.world import World
+
+Json = dict[str, Any]
+Claim = tuple[str, str]
+
+MOST_RESERVED = 256
+LONGEST_LABEL = 63
+_WORKLOADS = ("Deployment", "StatefulSet", "ReplicaSet", "Job", "CronJob", "DaemonSet")
+
+
+def workload_findings(world: World) -> Iterator[ObjectFinding]:
+    """Yield names that pods cannot have, and claims shared by too many pods."""
+    sharing = _sharing(world)
+    for kind in ("Pod", *_WORKLOADS):
+        for body in world.objects.get(kind, []):
+            where = (kind, namespace_of(body), name_of(body))
+            spec, path = _pod_spec(body, kind)
+            for i, entry in enumerate(spec.get("resourceClaims") or []):
+                if not isinstance(entry, dict):
+                    continue
+                at = f"{path}.resourceClaims[{i}]"
+                for finding in _name(entry, at):
+                    yield ObjectFinding(*where, finding)
+                if kind != "Pod" and not _is_owned(body):
+                    own = _pods(body, kind, world)
+                    total = sharing[namespace_of(body), _shared(entry)]
+                    for finding in _reserved(entry, at, own, total):
+                        yield ObjectFinding(*where, finding)
+
+
+def _sharing(world: World) -> Counter[Claim]:
+    """Return how many pods name each claim: those of workloads, and bare ones.
+
+    What another workload owns is counted with its owner.
+    """
+    counts: Counter[Claim] = Counter()
+    for kind in ("Pod", *_WORKLOADS):
+        for body in world.objects.get(kind, []):
+            if _is_owned(body):
+                continue
+            spec, _path = _pod_spec(body, kind)
+            for entry in spec.get("resourceClaims") or []:
+                if isinstance(entry, dict) and _shared(entry):
+                    key = namespace_of(body), _shared(entry)
+                    counts[key] += _pods(body, kind, world)
+    return counts
+
+
+def _shared(entry: Json) -> str:
+    return str(entry.get("resourceClaimName") or "")
+
+
+def _is_owned(body: Json) -> bool:
+    owners = (body.get("metadata") or {}).get("ownerReferences") or []
+    return any(isinstance(owner, dict) and owner.get("controller") for owner in owners)
+
+
+def _pod_spec(body: Json, kind: str) -> tuple[Json, str]:
+    steps = {
+        "Pod": ["spec"],
+        "CronJob": ["spec", "jobTemplate", "spec", "template", "spec"],
+    }
+    node: Any = body
+    path = steps.get(kind, ["spec", "template", "spec"])
+    for step in path:
+        node = node.get(step) if isinstance(node, dict) else None
+    return (node if isinstance(node, dict) else {}), ".".join(path)
+
+
+def _name(entry: Json, path: str) -> Iterator[Finding]:
+    name = str(entry.get("name", ""))
+    if len(name) > LONGEST_LABEL:
+        values = {"name": name, "length": len(name), "limit": LONGEST_LABEL}
+        yield Finding("name.too_long", f"{path}.name", values)
+
+
+def _reserved(entry: Json, path: str, own: int, total: int) -> Iterator[Finding]:
+    if not _shared(entry) or total <= MOST_RESERVED:
+        return
+    values = {"claim": _shared(entry), "pods": total, "limit": MOST_RESERVED}
+    variant = "" if own > MOST_RESERVED else "together"
+    yield Finding(
+        "claim.reserved_for_limit", f"{path}.resourceClaimName", values, variant
+    )
+
+
+def _pods(body: Json, kind: str, world: World) -> int:
+    """Return how many pods a workload runs at once, as far as it says so."""
+    spec = body.get("spec") or {}
+    if kind == "Pod":
+        return 1
+    if kind == "DaemonSet":
+        said = (body.get("status") or {}).get("desiredNumberScheduled")
+        count = said or len(world.objects.get("Node", []))
+    elif kind == "Job":
+        count = spec.get("parallelism", 1)
+    elif kind == "CronJob":
+        count = ((spec.get("jobTemplate") or {}).get("spec") or {}).get(
+            "parallelism", 1
+        )
+    else:
+        count = spec.get("replicas", 1)
+    return count if isinstance(count, int) else 1

@@ -1,0 +1,153 @@
+"""Faults of every code in other clothes: other drivers, versions, kinds and units.
+
+`tests/data/varied.yaml` says of each what must be found, and what must not; no
+other error may be.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import pytest
+import yaml
+
+from claims.services.check_documents import check_document
+from claims.services.checking import check_file
+from claims.services.filed import file_of
+from inventory.gateways.files import read_objects
+from inventory.services.loading import load_cluster
+from tests.conftest import DATA
+
+pytestmark = pytest.mark.django_db
+
+GROUPS = defaultdict(list)
+for fault in yaml.safe_load((DATA / "varied.yaml").read_text()):
+    gates = tuple(sorted(fault.get("gates", {}).items()))
+    GROUPS[tuple(fault["fleets"]), fault["version"], gates].append(fault)
+
+# What would be long to read.
+LONG = {
+    "LONG-KOREAN": "device.driver == 'x' || device.driver == '" + "가" * 3500 + "'",
+    "LONG-ASCII": "device.driver in " + str([f"{n:040}" for n in range(300)]),
+    "NAME-300": "n" * 300,
+}
+
+
+def spelled(value):
+    """Return a value with what stands for something long put in."""
+    if isinstance(value, dict):
+        return {key: spelled(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [spelled(item) for item in value]
+    return LONG.get(value, value) if isinstance(value, str) else value
+
+
+def whole(short):
+    """Return the object that a short form means."""
+    short = spelled(short)
+    if "Slice" in short:
+        return slice_of(short)
+    if "Class" in short:
+        metadata = {"name": short["Class"], **short.get("metadata", {})}
+        return resource("DeviceClass", metadata, short["spec"])
+    if "C" in short or "T" in short:
+        return claim_of(short)
+    return short
+
+
+def resource(kind, metadata, spec):
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": kind,
+        "metadata": metadata,
+        "spec": spec,
+    }
+
+
+def slice_of(short):
+    pool = {
+        "name": short["node"],
+        "generation": 1,
+        "resourceSliceCount": short["expected"],
+    }
+    parts = {key: short[key] for key in ("devices", "sharedCounters") if key in short}
+    spec = {"driver": short["driver"], "nodeName": short["node"], "pool": pool, **parts}
+    return resource("ResourceSlice", {"name": short["Slice"]}, spec)
+
+
+def claim_of(short):
+    parts = ("requests", "constraints", "config")
+    devices = {key: short[key] for key in parts if key in short}
+    spec = {"devices": devices} if devices else {}
+    metadata = {
+        "name": short.get("C") or short["T"],
+        "namespace": "orchid",
+        **short.get("metadata", {}),
+    }
+    if "labels" in short:
+        metadata["labels"] = short["labels"]
+    if "T" in short:
+        inner = {"metadata": short["spec_metadata"]} if "spec_metadata" in short else {}
+        return resource("ResourceClaimTemplate", metadata, {"spec": spec, **inner})
+    body = resource("ResourceClaim", metadata, spec)
+    if "holds" in short:
+        results = [{"request": "g", **held} for held in short["holds"]]
+        body["status"] = {"allocation": {"devices": {"results": results}}}
+    return body
+
+
+def found_in(cluster, fault):
+    """Return name → (code, level) of what is found, and name → sentences."""
+    filed = file_of([whole(short) for short in fault["ask"]], namespace="orchid")
+    items, others = check_file(cluster, filed)
+    document = check_document(items, others, [None] * len(items))
+    found, said = defaultdict(set), defaultdict(str)
+    for name, each in [
+        *(("cluster", finding) for finding in document["cluster"]),
+        *(
+            (i["name"], finding)
+            for i in document["items"]
+            for finding in i["diagnostics"]
+        ),
+    ]:
+        found[name].add((each["code"], each["level"]))
+        said[name] += each["message"] + "\n"
+    return found, said
+
+
+@pytest.mark.parametrize(
+    "group", GROUPS, ids=lambda group: "+".join((*group[0], group[1]))
+)
+def test_a_fault_is_found_whatever_it_wears(group, now):
+    fleets, version, gates = group
+    paths = [DATA / "fleets" / f"{fleet}.yaml" for fleet in fleets]
+    paths.append(DATA / "claims" / "deviceclasses.yaml")
+    cluster = load_cluster(
+        "varied",
+        [body for path in paths for body in read_objects(str(path))],
+        kubernetes_version=version,
+        feature_gates=dict(gates),
+        now=now,
+    ).cluster
+    wrong = []
+    for fault in GROUPS[group]:
+        found, said = found_in(cluster, fault)
+        wanted = {
+            (LONG.get(name, name), code)
+            for name, codes in fault["want"].items()
+            for code in codes
+        }
+        there = {(name, code) for name, of in found.items() for code, _level in of}
+        errors = {c for of in found.values() for c, level in of if level == "error"}
+        wrong += [(fault["id"], "missing", each) for each in sorted(wanted - there)]
+        codes = {code for _name, code in wanted}
+        wrong += [(fault["id"], "no such error", c) for c in sorted(errors - codes)]
+        unwanted = {code for _name, code in there} & set(fault.get("absent", []))
+        wrong += [(fault["id"], "not so", code) for code in sorted(unwanted)]
+        wrong += [
+            (fault["id"], "not said", text)
+            for name, text in fault.get("says", {}).items()
+            if text not in said[name]
+        ]
+
+    assert wrong == []
