@@ -112,6 +112,11 @@ TABLE: dict[str, dict[str, str]] = {
     "approvals:approval-decide": {"POST": "sffhhf"},
     "approvals:approval-revoke": {"POST": "sffhhf"},
     "approvals:policy-detail": READ,
+    "budgets:budget-list": READ,
+    "budgets:budget-new": {"GET": "sfffaf", "POST": "sfffaf"},
+    # The budget of this world is of no such id: there is none to look at.
+    "budgets:budget-edit": {"GET": "sfffhf", "POST": "sfffhf"},
+    "budgets:budget-quota": {"GET": "sfffhf", "POST": "sfffhf"},
     "approvals:exposure": {"GET": "sffaaa"},
     "audit:audit-list": {"GET": "sfffaa"},
     "audit:audit-csv": {"GET": "sfffaa"},
