@@ -9,6 +9,9 @@ from django.utils import timezone
 from portal.core.freshness import freshness_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from inventory.domain.fleet import Fleet
     from inventory.domain.fragmentation import Fragmentation
     from inventory.domain.gpus import Taint
     from inventory.domain.totals import Totals
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
     from inventory.queries.fleet import Overview
     from inventory.queries.nodes import NodeRow
     from inventory.queries.pools import PoolRow
-    from inventory.queries.rows import CardRow, Holder, PlacementRow
+    from inventory.queries.rows import CardRow, Holder, MeterRow, PlacementRow
     from inventory.services.availability import ClassUse
 
 Json = dict[str, Any]
@@ -37,6 +40,7 @@ def cluster_document(row: ClusterRow) -> Json:
         "freshness": _FRESH[freshness.kind],
         "heardAt": cluster.heard_at,
         "failure": freshness.reason or None,
+        "prometheus": cluster.prometheus_url != "",
         "unseenKinds": [
             {"kind": kind.kind, "state": kind.state or "unknown"} for kind in row.unseen
         ],
@@ -106,7 +110,7 @@ def device_document(row: DeviceRow) -> Json:
         "product": row.product or None,
         "memoryBytes": device.memory_bytes,
         "state": row.state,
-        "taints": [_taint(taint) for taint in row.taints],
+        "taints": [taint_document(taint) for taint in row.taints],
         "holders": [holder_document(holder) for holder in row.holders],
         "otherHolders": row.hidden,
         "attributes": device.attributes,
@@ -116,7 +120,8 @@ def device_document(row: DeviceRow) -> Json:
     }
 
 
-def _taint(taint: Taint) -> Json:
+def taint_document(taint: Taint) -> Json:
+    """Return a taint, and the rule that adds it."""
     return {
         "key": taint.key,
         "value": taint.value,
@@ -175,8 +180,26 @@ def card_document(node: str, row: CardRow, placements: list[PlacementRow]) -> Js
         ],
         "holders": [holder_document(holder) for holder in row.holders],
         "otherHolders": row.hidden,
+        "topology": topology_document(row.topology),
+        "measured": _measured(row.meter) if row.meter else None,
         "placements": [_placement(each) for each in placements],
     }
+
+
+def _measured(meter: MeterRow) -> Json:
+    return {
+        "memoryUsed": meter.used,
+        "utilisation": meter.utilisation,
+        "idleSince": meter.idle_since,
+    }
+
+
+def topology_document(places: Iterable[tuple[str, str]]) -> Json:
+    """Return full key → values, of where a card sits."""
+    found: dict[str, list[str]] = {}
+    for key, value in places:
+        found.setdefault(key, []).append(value)
+    return found
 
 
 def _placement(row: PlacementRow) -> Json:
@@ -197,7 +220,7 @@ def _placement(row: PlacementRow) -> Json:
 
 def class_document(use: ClassUse) -> Json:
     """Return a DeviceClass and how much of it there is; counts null where unknown."""
-    facts = use.row.facts
+    facts, found = use.row.facts, use.fragmentation
     return {
         "name": facts.name,
         "selectors": list(facts.selectors),
@@ -207,6 +230,9 @@ def class_document(use: ClassUse) -> Json:
         "free": use.free,
         "failing": use.failing,
         "problem": use.problem or None,
+        "rivals": list(use.row.rivals),
+        "winner": use.row.winner,
+        "fragmentation": fragmentation_document(found) if found else None,
     }
 
 
@@ -217,14 +243,51 @@ def occupancy_document(overview: Overview) -> Json:
         "complete": overview.complete,
         "pools": overview.pools,
         "cards": totals_document(overview.totals),
-        "fragmentation": _fragmentation(overview.fragmentation),
+        "fragmentation": fragmentation_document(overview.fragmentation),
         "products": [
             {
                 "product": each.name or None,
                 "cards": totals_document(each.totals),
-                "fragmentation": _fragmentation(each.fragmentation),
+                "fragmentation": fragmentation_document(each.fragmentation),
             }
             for each in overview.products
+        ],
+        "tenants": [
+            {
+                "tenant": each.name or None,
+                "mine": each.mine,
+                "cards": each.usage.cards,
+                "allocated": each.usage.allocated,
+                "allocatedAtLeast": each.usage.at_least,
+            }
+            for each in overview.tenants
+        ],
+        "own": {
+            "cards": overview.own.cards,
+            "allocated": overview.own.allocated,
+            "allocatedAtLeast": overview.own.at_least,
+        },
+        "idleCards": None
+        if overview.idle is None
+        else [
+            {
+                "node": row.node or None,
+                "driver": row.driver,
+                "pool": row.pool,
+                "name": row.name,
+                "idleSince": row.meter.idle_since if row.meter else None,
+                "holders": [holder_document(holder) for holder in row.holders],
+            }
+            for row in overview.idle
+        ],
+        "troubledPools": [
+            {
+                "driver": each.driver,
+                "pool": each.name,
+                "verdict": each.verdict,
+                "problem": each.problem or None,
+            }
+            for each in overview.troubled
         ],
         "unpublished": [
             {
@@ -238,13 +301,48 @@ def occupancy_document(overview: Overview) -> Json:
     }
 
 
-def _fragmentation(found: Fragmentation) -> Json:
+def fleet_fragmentation(fleet: Fleet) -> Json:
+    """Return how broken up a cluster's cards are, by product and pool."""
+    return {
+        "revision": fleet.revision,
+        "complete": fleet.complete,
+        "cluster": fragmentation_document(fleet.fragmentation),
+        "products": [
+            {"product": name or None, "fragmentation": fragmentation_document(found)}
+            for name, found in fleet.fragmentation_by_product.items()
+        ],
+        "pools": [
+            {
+                "driver": driver,
+                "pool": pool,
+                "fragmentation": fragmentation_document(found),
+            }
+            for (driver, pool), found in sorted(fleet.fragmentation_by_pool.items())
+        ],
+    }
+
+
+def fragmentation_document(found: Fragmentation) -> Json:
+    """Return what some cards give in one piece; bytes."""
+    whole = found.whole
     return {
         "severity": found.severity,
         "scaled": found.scaled,
         "largest": found.largest,
         "largestCards": found.largest_cards,
         "unplaced": found.unplaced,
+        "cards": found.cards,
+        "unknownCards": found.unknown_cards,
+        "cardsWith40GiB": found.large_cards,
+        "cardsWith16GiB": found.small_cards,
+        "heldWhole": {
+            "cards": whole.cards,
+            "unknownCards": whole.unknown_cards,
+            "held": whole.held,
+            "needed": whole.needed,
+            "stranded": whole.stranded,
+            "eta": whole.eta,
+        },
         "profiles": [
             {"name": each.name, "memoryBytes": each.memory, "cards": each.cards}
             for each in found.profiles

@@ -7,7 +7,9 @@ from typing import Any
 from django.utils.translation import gettext as _
 from rest_framework import serializers as s
 
+from inventory.models import HistorySample
 from inventory.queries.devices import DeviceFilter
+from inventory.queries.gpu_filter import GpuFilter
 from portal.api.operations import PageParameters
 
 LONGEST_EXPRESSION = 10 * 1024
@@ -69,8 +71,12 @@ class DeviceParameters(SearchParameters, PageParameters):
 class CardParameters(PageParameters):
     """Which cards."""
 
+    q = text("Part of node, pool, name, product, or of a claim that you may see.", 200)
     node = text("On this node.")
     product = text("Of this product.")
+    driver = text("Of this driver.")
+    deviceClass = text("That this DeviceClass selects a part of.")
+    tenant = text("Held by this tenant, whose name you may see.", 63)
     minFreeGiB = s.FloatField(
         min_value=0,
         max_value=1_000_000,
@@ -84,6 +90,30 @@ class CardParameters(PageParameters):
     )
 
 
+class HistoryParameters(s.Serializer[Any]):
+    """Which past."""
+
+    by = s.ChoiceField(HistorySample.Scope.values, default="cluster")
+    q = text("Part of the key.", 200)
+    hours = s.IntegerField(
+        min_value=1, max_value=730 * 24, default=24, help_text="Back from now."
+    )
+
+
+class SeriesParameters(HistoryParameters, PageParameters):
+    """Which past, and which page of it."""
+
+    limit = s.IntegerField(
+        min_value=1, max_value=20, default=10, help_text="How many lines at most."
+    )
+
+
+class AttributeParameters(PageParameters):
+    """Which attribute."""
+
+    key = text("A key with its domain, whose values are wanted.", 400)
+
+
 def filter_of(wanted: dict[str, Any]) -> DeviceFilter:
     """Return the exact values and the text of checked parameters."""
     return DeviceFilter(
@@ -92,6 +122,21 @@ def filter_of(wanted: dict[str, Any]) -> DeviceFilter:
         pool=wanted["pool"],
         node=wanted["node"],
         kind=wanted["type"],
+    )
+
+
+def card_filter_of(wanted: dict[str, Any]) -> GpuFilter:
+    """Return the filter of cards of checked parameters."""
+    return GpuFilter(
+        text=wanted["q"],
+        node=wanted["node"],
+        product=wanted["product"],
+        driver=wanted["driver"],
+        device_class=wanted["deviceClass"],
+        tenant=wanted["tenant"],
+        free_gib=wanted["minFreeGiB"],
+        tainted=wanted["tainted"],
+        mine=wanted["mine"],
     )
 
 

@@ -20,6 +20,7 @@ class Cluster(s.Serializer[Any]):
     freshness = s.ChoiceField(["live", "stale", "unreachable", "loaded"])
     heardAt = s.DateTimeField(allow_null=True)
     failure = s.CharField(allow_null=True)
+    prometheus = s.BooleanField(help_text="What cards really use is asked for.")
     unseenKinds = UnseenKind(
         many=True, help_text="Kinds that are not seen: unknown, never none."
     )
@@ -141,6 +142,14 @@ class Placement(s.Serializer[Any]):
     otherHolders = s.IntegerField()
 
 
+class Measured(s.Serializer[Any]):
+    memoryUsed = s.IntegerField(allow_null=True, help_text="Bytes; null: not told.")
+    utilisation = s.FloatField(allow_null=True, help_text="Percent; null: not told.")
+    idleSince = s.DateTimeField(
+        allow_null=True, help_text="It is held, and computes nothing since."
+    )
+
+
 class Card(s.Serializer[Any]):
     node = s.CharField(allow_null=True)
     driver = s.CharField()
@@ -159,7 +168,46 @@ class Card(s.Serializer[Any]):
     reasons = CardReason(many=True)
     holders = Holder(many=True)
     otherHolders = s.IntegerField()
+    topology = s.DictField(
+        child=s.ListField(child=s.CharField()),
+        help_text="Full attribute key → values: PCIe root, NUMA node, NVLink or fabric.",
+    )
+    measured = Measured(
+        allow_null=True,
+        help_text="Null where no Prometheus is set, or where it would tell of others.",
+    )
     placements = Placement(many=True, help_text="Filled with `placements=true`.")
+
+
+class ProfileRoom(s.Serializer[Any]):
+    name = s.CharField()
+    memoryBytes = s.IntegerField(allow_null=True)
+    cards = s.IntegerField(help_text="On how many cards it fits now.")
+
+
+class HeldWhole(s.Serializer[Any]):
+    cards = s.IntegerField(help_text="Held whole by claims that say what they need.")
+    unknownCards = s.IntegerField(help_text="Held whole by claims that do not say.")
+    held = s.IntegerField()
+    needed = s.IntegerField()
+    stranded = s.IntegerField(help_text="Held and not needed.")
+    eta = s.FloatField(allow_null=True, help_text="Needed of held, 0 to 1.")
+
+
+class Fragmentation(s.Serializer[Any]):
+    severity = s.IntegerField(
+        allow_null=True, help_text="0 (whole) to 3 (nothing free); null: unknown."
+    )
+    scaled = s.BooleanField(help_text="Thresholds follow cards under 80 GiB.")
+    largest = s.IntegerField(allow_null=True, help_text="Bytes of the largest piece.")
+    largestCards = s.IntegerField()
+    unplaced = s.IntegerField(help_text="Free bytes that no partition can use.")
+    cards = s.IntegerField()
+    unknownCards = s.IntegerField(help_text="Whose free piece has no published size.")
+    cardsWith40GiB = s.IntegerField(help_text="In one piece; scaled below 80 GiB.")
+    cardsWith16GiB = s.IntegerField(help_text="In one piece; scaled below 80 GiB.")
+    heldWhole = HeldWhole()
+    profiles = ProfileRoom(many=True)
 
 
 class DeviceClass(s.Serializer[Any]):
@@ -171,23 +219,13 @@ class DeviceClass(s.Serializer[Any]):
     free = s.IntegerField(allow_null=True)
     failing = s.IntegerField(help_text="Devices on which a selector fails.")
     problem = s.CharField(allow_null=True)
-
-
-class ProfileRoom(s.Serializer[Any]):
-    name = s.CharField()
-    memoryBytes = s.IntegerField(allow_null=True)
-    cards = s.IntegerField(help_text="On how many cards it fits now.")
-
-
-class Fragmentation(s.Serializer[Any]):
-    severity = s.IntegerField(
-        allow_null=True, help_text="0 (whole) to 3 (nothing free); null: unknown."
+    rivals = s.ListField(
+        child=s.CharField(), help_text="Classes that map the same extended resource."
     )
-    scaled = s.BooleanField(help_text="Thresholds follow cards under 80 GiB.")
-    largest = s.IntegerField(allow_null=True, help_text="Bytes of the largest piece.")
-    largestCards = s.IntegerField()
-    unplaced = s.IntegerField(help_text="Free bytes that no partition can use.")
-    profiles = ProfileRoom(many=True)
+    winner = s.CharField(
+        allow_null=True, help_text="Of them; null where there is none, or not known."
+    )
+    fragmentation = Fragmentation(allow_null=True)
 
 
 class ProductTotals(s.Serializer[Any]):
@@ -203,6 +241,52 @@ class Unpublished(s.Serializer[Any]):
     holder = Holder(allow_null=True)
 
 
+class OwnUse(s.Serializer[Any]):
+    cards = s.IntegerField()
+    allocated = s.IntegerField()
+    allocatedAtLeast = s.BooleanField()
+
+
+class TenantUse(OwnUse):
+    tenant = s.CharField(allow_null=True, help_text="Null: namespaces of no tenant.")
+    mine = s.BooleanField()
+
+
+class IdleCard(s.Serializer[Any]):
+    node = s.CharField(allow_null=True)
+    driver = s.CharField()
+    pool = s.CharField()
+    name = s.CharField()
+    idleSince = s.DateTimeField()
+    holders = Holder(many=True)
+
+
+class TroubledPool(s.Serializer[Any]):
+    driver = s.CharField()
+    pool = s.CharField()
+    verdict = s.ChoiceField(["incomplete", "invalid"])
+    problem = s.CharField(allow_null=True, help_text="`code: detail`.")
+
+
+class ProductFragmentation(s.Serializer[Any]):
+    product = s.CharField(allow_null=True)
+    fragmentation = Fragmentation()
+
+
+class PoolFragmentation(s.Serializer[Any]):
+    driver = s.CharField()
+    pool = s.CharField()
+    fragmentation = Fragmentation()
+
+
+class FleetFragmentation(s.Serializer[Any]):
+    revision = s.IntegerField()
+    complete = s.BooleanField(help_text="Every pool has all its slices.")
+    cluster = Fragmentation()
+    products = ProductFragmentation(many=True)
+    pools = PoolFragmentation(many=True)
+
+
 class Occupancy(s.Serializer[Any]):
     revision = s.IntegerField()
     complete = s.BooleanField(help_text="Every pool has all its slices.")
@@ -210,6 +294,12 @@ class Occupancy(s.Serializer[Any]):
     cards = SumOfCards()
     fragmentation = Fragmentation()
     products = ProductTotals(many=True)
+    tenants = TenantUse(many=True, help_text="As far as you may see names.")
+    own = OwnUse(help_text="What your own tenants hold.")
+    idleCards = IdleCard(
+        many=True, allow_null=True, help_text="Null where nobody measures."
+    )
+    troubledPools = TroubledPool(many=True)
     unpublished = Unpublished(
         many=True, help_text="Devices that are held and that no slice publishes now."
     )

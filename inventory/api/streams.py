@@ -37,8 +37,8 @@ COLUMNS = (
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-class DeviceStream(ClusterView):
-    """Every device that the parameters leave, as a stream."""
+class StreamView(ClusterView):
+    """An answer as a stream, in the address's own format."""
 
     media = ""
 
@@ -51,16 +51,24 @@ class DeviceStream(ClusterView):
         renderer = JsonRenderer()
         return renderer, renderer.media_type
 
-    def get(self, request: Request, cluster: str) -> StreamingHttpResponse:
-        """Return the stream."""
-        found = self.cluster()
-        chunks = search_chunks(found, self.viewer(), search_of(found, self.wanted))
+    def stream(self, request: Request, parts: Iterator[bytes]) -> StreamingHttpResponse:
+        """Return the parts as a stream."""
         response = StreamingHttpResponse(
-            _streamed(request._request, _lines(chunks, self.lines)),
+            _streamed(request._request, parts),
             content_type=f"{self.media}; charset=utf-8",
         )
         response["X-Accel-Buffering"] = "no"
         return response
+
+
+class DeviceStream(StreamView):
+    """Every device that the parameters leave, as a stream."""
+
+    def get(self, request: Request, cluster: str) -> StreamingHttpResponse:
+        """Return the stream."""
+        found = self.cluster()
+        chunks = search_chunks(found, self.viewer(), search_of(found, self.wanted))
+        return self.stream(request, _lines(chunks, self.lines))
 
     def lines(self, rows: list[DeviceRow], first: bool) -> bytes:  # noqa: FBT001
         """Return some rows as lines."""

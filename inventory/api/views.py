@@ -6,23 +6,28 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from django.http import Http404
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from inventory.api import documents, parameters, serializers
 from inventory.api.base import ClusterView, reading
 from inventory.api.searching import search_of
 from inventory.queries import fleet
-from inventory.queries.card_list import CardFilter, card_page
+from inventory.queries.card_list import card_page
 from inventory.queries.cards import fleet_of
 from inventory.queries.classes import class_rows
-from inventory.queries.clusters import cluster_row, cluster_rows
+from inventory.queries.clusters import cluster_row, cluster_rows, owners_of
 from inventory.queries.device_search import search_page
 from inventory.queries.devices import device_row_of
+from inventory.queries.gpu_filter import Reach
+from inventory.queries.meters import MeterPage, meters_of
 from inventory.queries.nodes import node_page
 from inventory.queries.pools import PoolFilter, pool_keyset
 from inventory.queries.rows import card_row, placement_rows
 from inventory.services.availability import ClassUse, class_uses
+from inventory.services.reach import reach_of
 from portal.api.operations import PageParameters
+from portal.api.problems import ApiProblem, error_at
 from portal.api.views import ApiView
 from portal.core.keyset import Page, list_page
 
@@ -32,6 +37,7 @@ if TYPE_CHECKING:
 
     from inventory.domain.occupancy import Occupancy
     from inventory.domain.visibility import Viewer
+    from inventory.models import Cluster
 
 Json = dict[str, Any]
 
@@ -174,6 +180,8 @@ class DeviceDetail(ClusterView):
 class CardList(ClusterView):
     """The cards of a cluster."""
 
+    meters: MeterPage | None
+
     operations = {
         "GET": reading(
             id="listCards",
@@ -181,31 +189,43 @@ class CardList(ClusterView):
             answer=serializers.Card,
             query=parameters.CardParameters,
             listed=True,
+            problems=(422,),
         )
     }
 
     def get(self, request: Request, cluster: str) -> Response:
         """Return a page of cards by node, driver, pool and name."""
-        wanted, viewer = self.wanted, self.viewer()
+        wanted, viewer, found = self.wanted, self.viewer(), self.cluster()
+        self.meters = meters_of(found, timezone.now())
         page = card_page(
-            self.cluster(),
+            found,
             viewer,
-            CardFilter(
-                node=wanted["node"],
-                product=wanted["product"],
-                free_gib=wanted["minFreeGiB"],
-                tainted=wanted["tainted"],
-                mine=wanted["mine"],
-            ),
+            parameters.card_filter_of(wanted),
+            self._reach(found, viewer, wanted["deviceClass"]),
             cursor=wanted["cursor"],
             limit=wanted["limit"],
         )
         return self.page(page, partial(self._document, viewer))
 
+    def _reach(self, cluster: Cluster, viewer: Viewer, device_class: str) -> Reach:
+        """Return what class and tenant mean; asks only where one is wanted.
+
+        Raises:
+            ApiProblem: 422 where what the class selects is not known.
+        """
+        if not device_class and not self.wanted["tenant"]:
+            return Reach()
+        rows = class_rows(cluster) if device_class else []
+        reach, problem = reach_of(cluster, viewer, device_class, rows)
+        if problem:
+            place = error_at("parameter", "deviceClass", "class.unknown", problem)
+            raise ApiProblem(422, "class.unknown", problem, errors=[place])
+        return reach
+
     def _document(self, viewer: Viewer, occupancy: Occupancy) -> Json:
         return documents.card_document(
             occupancy.card.node,
-            card_row(occupancy, viewer),
+            card_row(occupancy, viewer, self.meters),
             placement_rows(occupancy, viewer) if self.wanted["placements"] else [],
         )
 
@@ -240,13 +260,38 @@ class OccupancyDetail(ClusterView):
     operations = {
         "GET": reading(
             id="getOccupancy",
-            summary="Sum up a cluster's cards, by product",
+            summary="Sum up a cluster's cards, by product and tenant",
             answer=serializers.Occupancy,
         )
     }
 
     def get(self, request: Request, cluster: str) -> Response:
         """Return the sums."""
+        found = self.cluster()
         return self.answer(
-            documents.occupancy_document(fleet.overview(self.cluster(), self.viewer()))
+            documents.occupancy_document(
+                fleet.overview(
+                    found,
+                    self.viewer(),
+                    owners_of(cluster),
+                    meters_of(found, timezone.now()),
+                )
+            )
         )
+
+
+class FragmentationDetail(ClusterView):
+    """How broken up a cluster's memory is."""
+
+    operations = {
+        "GET": reading(
+            id="getFragmentation",
+            summary="Say what can be had in one piece, by product and by pool",
+            description="`listClasses` says the same of each class.",
+            answer=serializers.FleetFragmentation,
+        )
+    }
+
+    def get(self, request: Request, cluster: str) -> Response:
+        """Return the fragmentation."""
+        return self.answer(documents.fleet_fragmentation(fleet_of(self.cluster())))

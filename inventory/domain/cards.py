@@ -23,11 +23,13 @@ from inventory.domain.gpus import (
     is_gpu,
     pci_address,
 )
+from inventory.domain.topology import places_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from inventory.domain.gpus import Amounts, CounterSet, DeviceFacts, Taint
+    from inventory.domain.topology import Place
 
 Key = tuple[str, ...]
 
@@ -85,6 +87,10 @@ class Card:
     counters: Amounts
     parts: tuple[Part, ...]
     double_advertised: bool = False
+    # By which others name the same card: UUIDs and PCI addresses, in lower case.
+    uuids: tuple[str, ...] = ()
+    addresses: tuple[str, ...] = ()
+    topology: tuple[Place, ...] = ()
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -212,7 +218,22 @@ def _card(group: _Group) -> Card:
         counters=counters,
         parts=parts,
         double_advertised=_double_advertised(parts, counters),
+        uuids=tuple(dict.fromkeys(u for d in group.devices for u in _uuids(d))),
+        addresses=tuple(
+            dict.fromkeys(a for d in group.devices if (a := pci_address(d)))
+        ),
+        topology=tuple(
+            dict.fromkeys(p for d in group.devices for p in places_of(d.attributes))
+        ),
     )
+
+
+def _uuids(device: DeviceFacts) -> Iterator[str]:
+    """Yield the UUIDs of a row's card; a partition's and a VFIO device's is another."""
+    own = device.attribute("type") not in {"vfio", *PARTITION_TYPES}
+    for name in ("parentUUID", *(("uuid",) if own else ())):
+        if value := device.attribute(name):
+            yield value.lower()
 
 
 def _distinct(parts: list[Part]) -> list[Part]:

@@ -10,6 +10,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
+DRIVER = "compute-domain.nvidia.com"
+
 
 @dataclass(frozen=True, slots=True)
 class Member:
@@ -26,6 +28,20 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
+class DomainDevice:
+    """A channel or a daemon of a domain that a claim holds on a node.
+
+    `namespace` and `claim` are "" where they may not be named.
+    """
+
+    node: str
+    device: str
+    kind: str  # channel | daemon | "" where its name does not say
+    namespace: str
+    claim: str
+
+
+@dataclass(frozen=True, slots=True)
 class ComputeDomain:
     """A domain, as far as its controller has told.
 
@@ -34,6 +50,7 @@ class ComputeDomain:
         wanted: how many nodes it was asked to have; 0 for as many as there are pods.
         template: the ResourceClaimTemplate by which pods ask for a channel.
         channels: Single or All, what each claim gets.
+        devices: the channels and daemons that claims hold for it.
     """
 
     namespace: str
@@ -43,6 +60,8 @@ class ComputeDomain:
     template: str
     channels: str
     members: tuple[Member, ...]
+    uid: str = ""
+    devices: tuple[DomainDevice, ...] = ()
 
     @property
     def healthy(self) -> bool:
@@ -63,6 +82,35 @@ class ComputeDomain:
             found[member.clique].append(member)
         return dict(found)
 
+    def of_node(self, node: str, kind: str) -> list[DomainDevice]:
+        """Return the channels, or the daemons, that are held on a node."""
+        return [d for d in self.devices if (d.node, d.kind) == (node, kind)]
+
+    @property
+    def nodes(self) -> list[str]:
+        """The members and every node on which something is held for it, by name."""
+        return sorted({m.node for m in self.members} | {d.node for d in self.devices})
+
+
+def domain_ids(body: Any) -> set[str]:
+    """Return the uids of the ComputeDomains that a claim's configuration names."""
+    status = _dict(_dict(_dict(body).get("status")).get("allocation"))
+    places = (_dict(_dict(body).get("spec")).get("devices"), status.get("devices"))
+    found: set[str] = set()
+    for place in places:
+        config = _dict(place).get("config")
+        for entry in config if isinstance(config, list) else []:
+            opaque = _dict(_dict(entry).get("opaque"))
+            if opaque.get("driver") == DRIVER:
+                found.add(str(_dict(opaque.get("parameters")).get("domainID") or ""))
+    return found - {""}
+
+
+def device_kind(device: str) -> str:
+    """Return what a device of the driver is, by its name: `channel-0`, `daemon-0`."""
+    kind = device.partition("-")[0]
+    return kind if kind in ("channel", "daemon") else ""
+
 
 def parse_domain(namespace: str, name: str, body: Any) -> ComputeDomain:
     """Return a ComputeDomain; a field of the wrong type is skipped."""
@@ -73,6 +121,7 @@ def parse_domain(namespace: str, name: str, body: Any) -> ComputeDomain:
     return ComputeDomain(
         namespace=namespace,
         name=name,
+        uid=str(_dict(_dict(body).get("metadata")).get("uid") or ""),
         state=str(status.get("status") or ""),
         wanted=wanted if isinstance(wanted, int) else 0,
         template=str(_dict(channel.get("resourceClaimTemplate")).get("name") or ""),

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from inventory.domain.quantity import BadQuantity, parse_quantity
+from inventory.domain.topology import is_near
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +28,8 @@ GPU_TYPES = frozenset(
 BLOCKING_EFFECTS = frozenset({"NoSchedule", "NoExecute"})
 _CELL = re.compile(r"memory-?slice-?(\d+)$", re.IGNORECASE)
 _PCI_KEYS = ("pciBusID", "pcieBusID", "parentPciAddr", "pciAddr", "pciAddress")
-# The last segments of every attribute key that cards are derived from.
+# The last segments of every attribute key that cards are derived from, beside those
+# of topology.
 CARD_ATTRIBUTES = frozenset(
     {
         *_PCI_KEYS,
@@ -36,6 +38,18 @@ CARD_ATTRIBUTES = frozenset(
         *("profile", "partitionProfile"),
     }
 )
+
+
+def needed(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what cards are derived from: scalars as text, lists as they are."""
+    found: dict[str, Any] = {}
+    for key, entry in attributes.items():
+        name = key.rpartition("/")[2]
+        if name in CARD_ATTRIBUTES:
+            found[key] = text_of(entry)
+        elif is_near(name):
+            found[key] = entry
+    return found
 
 
 @dataclass(frozen=True, slots=True)

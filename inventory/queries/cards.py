@@ -20,11 +20,10 @@ from inventory.domain import gates
 from inventory.domain.cards import derive_cards
 from inventory.domain.fleet import DeviceKey, Fleet, PoolFacts, PoolKey, Unit, Used
 from inventory.domain.gpus import (
-    CARD_ATTRIBUTES,
     DeviceFacts,
     Taint,
     counter_sets_of,
-    text_of,
+    needed,
 )
 from inventory.domain.holds import Hold, Reason
 from inventory.domain.needs import needs_of
@@ -176,7 +175,7 @@ def _facts(row: tuple[Any, ...], rules: tuple[TaintRule, ...]) -> DeviceFacts:
         pool,
         name,
         node,
-        _needed(orjson.loads(row[4])),
+        needed(orjson.loads(row[4])),
         capacity,
         counters,
         tuple(own + added),
@@ -188,15 +187,6 @@ def _facts(row: tuple[Any, ...], rules: tuple[TaintRule, ...]) -> DeviceFacts:
 def _decoded(text: str) -> Any:
     """Return JSON that many devices share word for word; it must not be changed."""
     return orjson.loads(text)
-
-
-def _needed(attributes: dict[str, Any]) -> dict[str, str]:
-    """Return the attributes that cards are derived from, as text."""
-    return {
-        key: text_of(value)
-        for key, value in attributes.items()
-        if key.rpartition("/")[2] in CARD_ATTRIBUTES
-    }
 
 
 def _counter_sets(

@@ -27,6 +27,7 @@ COLUMNS = (
     "failure",
     "kinds",
     "created_at",
+    "prometheus_url",
 )
 
 

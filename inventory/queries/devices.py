@@ -13,8 +13,10 @@ from inventory.domain.gpus import Taint, amount, text_of
 from inventory.domain.holds import Hold
 from inventory.domain.quantity import GIB
 from inventory.models import Allocation, Device, Pool
+from inventory.queries.card_detail import Neighbours, neighbours_of
 from inventory.queries.cards import fleet_of
 from inventory.queries.holdings import Holding, holdings
+from inventory.queries.meters import MeterPage, meters_of
 from inventory.queries.rows import (
     CardRow,
     Holder,
@@ -26,6 +28,8 @@ from inventory.queries.rows import (
 )
 
 if TYPE_CHECKING:
+    import datetime as dt
+
     from django.db.models import QuerySet
 
     from inventory.domain.fleet import Fleet
@@ -132,14 +136,18 @@ class DeviceDetail:
     fits: Fragmentation | None
     card: CardRow | None
     placements: list[PlacementRow]
+    neighbours: list[Neighbours]
+    meters: MeterPage | None
     state: str
     revision: int
 
 
 def device_detail(
-    cluster: Cluster, viewer: Viewer, key: DeviceKey
+    cluster: Cluster, viewer: Viewer, key: DeviceKey, now: dt.datetime
 ) -> DeviceDetail | None:
     """Return a device by driver, pool and name, or None; four queries.
+
+    One more where a Prometheus is set.
 
     A device that no slice publishes now, but that a claim still holds, is none.
     """
@@ -152,6 +160,7 @@ def device_detail(
     fleet = fleet_of(cluster)
     device, occupancy = rows[0], fleet.occupancy(key)
     holds = holds_of(cluster, [device]).get(key, [])
+    meters = meters_of(cluster, now)
     return DeviceDetail(
         device=device,
         copies=len(rows),
@@ -162,8 +171,10 @@ def device_detail(
         taints=_taints(device, fleet),
         holdings=holdings(cluster, occupancy.holds if occupancy else holds, viewer),
         fits=fragmentation_of([occupancy], {}) if occupancy else None,
-        card=card_row(occupancy, viewer) if occupancy else None,
+        card=card_row(occupancy, viewer, meters) if occupancy else None,
         placements=placement_rows(occupancy, viewer) if occupancy else [],
+        neighbours=neighbours_of(fleet, occupancy.card) if occupancy else [],
+        meters=meters if occupancy else None,
         state=_state(device, fleet, holds),
         revision=fleet.revision,
     )

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from inventory.domain.fleet import Fleet, PoolFacts
-from inventory.domain.quantity import GIB
+from inventory.domain.topology import Group, groups_of
 from inventory.domain.usage import Usage, held_by
 from inventory.models import KubeObject
 from inventory.queries.cards import fleet_of
+from inventory.queries.gpu_filter import GpuFilter, Reach, matching_occupancies
 from inventory.queries.rows import CardRow, Holder, card_row, holder_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from inventory.domain.cards import Card
     from inventory.domain.fragmentation import Fragmentation
@@ -23,40 +25,11 @@ if TYPE_CHECKING:
     from inventory.domain.totals import Totals
     from inventory.domain.visibility import Viewer
     from inventory.models import Cluster
+    from inventory.queries.meters import MeterPage
 
 CARDS_PER_PAGE = 40
+NOWHERE = Reach()
 NO_OWNERS: Mapping[str, str] = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True)
-class GpuFilter:
-    """What a person wants to see of a cluster's cards; the default is everything."""
-
-    text: str = ""
-    product: str = ""
-    free_gib: float = 0
-    tainted: bool = False
-    mine: bool = False
-    device_class: str = ""
-    tenant: str = ""
-
-    @property
-    def active(self) -> bool:
-        """Whether it leaves anything out."""
-        return self != GpuFilter()
-
-
-@dataclass(frozen=True, slots=True)
-class Reach:
-    """What the filters of class and tenant mean in a cluster, for one person.
-
-    Attributes:
-        devices: (driver, pool, device) that the class selects; None for no class.
-        owners: namespace → tenant, of those whose names this person may see.
-    """
-
-    devices: frozenset[tuple[str, str, str]] | None = None
-    owners: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +49,17 @@ class NodeGroup:
     attached: bool  # to one node
     state: NodeState | None
     cards: list[CardRow]
+    topology: list[Group]
     pools: list[PoolFacts]
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How cards are shown: from which group on, grouped how, and with what is measured."""
+
+    start: str = ""
+    by_product: bool = False
+    meters: MeterPage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +69,7 @@ class GpuPage:
     groups: list[NodeGroup]
     totals: Totals
     products: list[str]
+    drivers: list[str]
     matched_cards: int
     matched_nodes: int
     first_node: int
@@ -140,10 +124,15 @@ class Overview:
     pools: int
     complete: bool
     revision: int
+    # Cards that are held and compute nothing, the longest first; None: not measured.
+    idle: list[CardRow] | None
 
 
 def overview(
-    cluster: Cluster, viewer: Viewer, owners: Mapping[str, str] = NO_OWNERS
+    cluster: Cluster,
+    viewer: Viewer,
+    owners: Mapping[str, str] = NO_OWNERS,
+    meters: MeterPage | None = None,
 ) -> Overview:
     """Return the sums of a cluster; no query where it is unchanged.
 
@@ -151,6 +140,7 @@ def overview(
         cluster: the cluster.
         viewer: who looks at it.
         owners: namespace → tenant, as far as this person may know them.
+        meters: what cards use, where that is measured.
     """
     fleet = fleet_of(cluster)
     own = _own(fleet.occupancies, viewer)
@@ -171,7 +161,16 @@ def overview(
         pools=len(fleet.pools),
         complete=fleet.complete,
         revision=fleet.revision,
+        idle=_idle(fleet, viewer, meters) if meters and meters.fresh else None,
     )
+
+
+def _idle(fleet: Fleet, viewer: Viewer, meters: MeterPage) -> list[CardRow]:
+    """Return the idle cards whose holders a person may see."""
+    idle = [o for o in fleet.occupancies if meters.idle_since(o.card.key)]
+    rows = [card_row(occupancy, viewer, meters) for occupancy in idle]
+    seen = [(row.meter.idle_since, row) for row in rows if row.meter]
+    return [row for since, row in sorted(seen, key=lambda each: str(each[0])) if since]
 
 
 def _own(occupancies: Sequence[Occupancy], viewer: Viewer) -> Usage:
@@ -210,30 +209,31 @@ def gpu_page(
     cluster: Cluster,
     viewer: Viewer,
     wanted: GpuFilter,
-    start: str,
-    *,
-    reach: Reach = Reach(),
-    by_product: bool = False,
+    manner: Manner,
+    reach: Reach = NOWHERE,
 ) -> GpuPage:
-    """Return the page of cards that begins at the group `start`, or at the first.
+    """Return the page of cards that begins at the group `manner.start`, or at the first.
 
     Groups are nodes, or, by product, the nodes of each product. Makes one query
     where the cluster is unchanged, eight where it changed.
     """
     fleet = fleet_of(cluster)
-    groups = _matching(fleet, viewer, wanted, reach, by_product=by_product)
+    groups = _matching(fleet, viewer, wanted, reach, by_product=manner.by_product)
     names = list(groups)
     starts = _page_starts(groups)
     page = max(
-        (n for n, at in enumerate(starts) if names and names[at] <= start), default=0
+        (n for n, at in enumerate(starts) if names and names[at] <= manner.start),
+        default=0,
     )
     begin = starts[page] if starts else 0
     end = starts[page + 1] if page + 1 < len(starts) else len(names)
     shown = [groups[name] for name in names[begin:end]]
+    row_of = partial(card_row, viewer=viewer, meters=manner.meters)
     return GpuPage(
-        groups=_groups(cluster, fleet, viewer, shown, by_product=by_product),
+        groups=_groups(cluster, fleet, shown, row_of, by_product=manner.by_product),
         totals=fleet.totals,
         products=[name for name in fleet.products if name],
+        drivers=sorted({card.driver for u in fleet.units.values() for card in u.cards}),
         matched_cards=sum(len(cards) for cards in groups.values()),
         matched_nodes=len({_place(cards[0].card) for cards in groups.values()}),
         first_node=begin + 1,
@@ -245,13 +245,17 @@ def gpu_page(
 
 
 def matching_cards(
-    cluster: Cluster, viewer: Viewer, wanted: GpuFilter, reach: Reach
+    cluster: Cluster,
+    viewer: Viewer,
+    wanted: GpuFilter,
+    reach: Reach,
+    meters: MeterPage | None = None,
 ) -> Iterator[CardRow]:
     """Yield every card that a filter leaves, by node; no query if unchanged."""
     groups = _matching(fleet_of(cluster), viewer, wanted, reach, by_product=False)
     for cards in groups.values():
         for occupancy in cards:
-            yield card_row(occupancy, viewer)
+            yield card_row(occupancy, viewer, meters)
 
 
 def _place(card: Card) -> str:
@@ -262,46 +266,11 @@ def _matching(
     fleet: Fleet, viewer: Viewer, wanted: GpuFilter, reach: Reach, *, by_product: bool
 ) -> dict[str, list[Occupancy]]:
     groups: dict[str, list[Occupancy]] = {}
-    for occupancy in fleet.occupancies:
-        if _matches(occupancy, viewer, wanted) and _reached(occupancy, wanted, reach):
-            card = occupancy.card
-            name = f"{card.product} / {_place(card)}" if by_product else _place(card)
-            groups.setdefault(name, []).append(occupancy)
+    for occupancy in matching_occupancies(fleet, viewer, wanted, reach):
+        card = occupancy.card
+        name = f"{card.product} / {_place(card)}" if by_product else _place(card)
+        groups.setdefault(name, []).append(occupancy)
     return dict(sorted(groups.items()))
-
-
-def _reached(occupancy: Occupancy, wanted: GpuFilter, reach: Reach) -> bool:
-    """Whether the class selects a part of a card, and the tenant holds one."""
-    if wanted.device_class and not (
-        reach.devices and any(p.key in reach.devices for p in occupancy.card.parts)
-    ):
-        return False
-    return not wanted.tenant or any(
-        reach.owners.get(hold.namespace) == wanted.tenant for hold in occupancy.holds
-    )
-
-
-def _matches(occupancy: Occupancy, viewer: Viewer, wanted: GpuFilter) -> bool:
-    card = occupancy.card
-    return (
-        (not wanted.product or card.product == wanted.product)
-        and (not wanted.tainted or bool(card.taints))
-        and (not wanted.free_gib or (occupancy.largest or 0) >= wanted.free_gib * GIB)
-        and (not wanted.mine or any(viewer.owns(h.namespace) for h in occupancy.holds))
-        and (not wanted.text or wanted.text.lower() in _haystack(occupancy, viewer))
-    )
-
-
-def _haystack(occupancy: Occupancy, viewer: Viewer) -> str:
-    """Return what the text filter looks in; never a name that may not be seen."""
-    card = occupancy.card
-    claims = [
-        f"{hold.namespace}/{hold.claim}"
-        for hold in occupancy.holds
-        if viewer.sees(hold.namespace)
-    ]
-    words = [card.node, card.pool, card.driver, card.name, card.product, *claims]
-    return "\n".join(words).lower()
 
 
 def _page_starts(groups: dict[str, list[Occupancy]]) -> list[int]:
@@ -319,8 +288,8 @@ def _page_starts(groups: dict[str, list[Occupancy]]) -> list[int]:
 def _groups(
     cluster: Cluster,
     fleet: Fleet,
-    viewer: Viewer,
     shown: list[list[Occupancy]],
+    row_of: Callable[[Occupancy], CardRow],
     *,
     by_product: bool,
 ) -> list[NodeGroup]:
@@ -331,7 +300,8 @@ def _groups(
             product=cards[0].card.product if by_product else "",
             attached=bool(cards[0].card.node),
             state=nodes.get(_place(cards[0].card)),
-            cards=[card_row(occupancy, viewer) for occupancy in cards],
+            cards=[row_of(occupancy) for occupancy in cards],
+            topology=groups_of(o.card for o in cards),
             pools=list(_troubled(fleet, cards)),
         )
         for cards in shown

@@ -12,6 +12,7 @@ from django.db.models import Max
 from inventory.domain.charts import Drawing, drawing_of
 from inventory.domain.history import Bucket, Step, buckets_of, joined, steps_of
 from inventory.models import CardSpan, HistorySample
+from portal.core.keyset import Page, decoded, page_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -26,6 +27,8 @@ MONTH = 720
 # Hours shown → hours of a row of the table.
 WIDTHS = {DAY: 1, 168: 12, MONTH: 24}
 CHUNK = 2_000
+# As long as the name of a card is kept.
+LONGEST_NAME = 63
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,20 +105,73 @@ def history_rows(
     return rows.iterator(chunk_size=CHUNK)
 
 
-def card_history(
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One line of history as it was sampled."""
+
+    key: str
+    samples: list[HistorySample]
+
+
+def series_page(
+    cluster: Cluster,
+    wanted: HistoryFilter,
+    tenants: Collection[str] | None,
+    now: dt.datetime,
+    *,
+    cursor: str,
+    limit: int,
+) -> Page[Series]:
+    """Return a page of lines by key, with all their samples; two queries.
+
+    Raises:
+        BadCursor: It is none of this list.
+    """
+    rows = _rows(cluster, wanted, tenants, now)
+    after = decoded(cursor, (str,))
+    keys = rows.filter(key__gt=after[0]) if after else rows
+    found = list(
+        keys.order_by("key").values_list("key", flat=True).distinct()[: limit + 1]
+    )
+    page = page_of(found, limit, lambda key: (key,))
+    samples: dict[str, list[HistorySample]] = {key: [] for key in page.items}
+    for row in rows.filter(key__in=page.items).order_by("at"):
+        samples[row.key].append(row)
+    return Page([Series(*item) for item in samples.items()], page.following)
+
+
+def key_history(cluster: Cluster, by: str, key: str, now: dt.datetime) -> list[Chart]:
+    """Return the last day and the last 30 days of one key; one query."""
+    wanted = HistoryFilter(by=by, hours=MONTH)
+    columns = ("at", "allocated", "total", "at_least")
+    rows = _rows(cluster, wanted, None, now).filter(key=key).order_by("at")
+    steps = steps_of(list(rows.values_list(*columns)), now)
+    return [
+        _chart(key, steps, HistoryFilter(hours=hours), now) for hours in (DAY, MONTH)
+    ]
+
+
+def card_steps(
     cluster: Cluster, key: tuple[str, str, str], now: dt.datetime
-) -> list[Chart]:
-    """Return a card's last day and last 30 days; one query."""
+) -> list[Step]:
+    """Return how a card was used in the last 30 days, by time; one query."""
     driver, pool, card = key
     spans = CardSpan.objects.filter(
         cluster=cluster,
         driver=driver,
         pool=pool,
-        card=card,
+        card=card[:LONGEST_NAME],
         until__gte=now - dt.timedelta(hours=MONTH),
     ).order_by("since")
     columns = ("since", "until", "allocated", "total", "at_least")
-    steps = joined([Step(*row) for row in spans.values_list(*columns)], now)
+    return joined([Step(*row) for row in spans.values_list(*columns)], now)
+
+
+def card_history(
+    cluster: Cluster, key: tuple[str, str, str], now: dt.datetime
+) -> list[Chart]:
+    """Return a card's last day and last 30 days; one query."""
+    steps = card_steps(cluster, key, now)
     return [
         _chart("", steps, HistoryFilter(hours=hours), now) for hours in (DAY, MONTH)
     ]

@@ -9,12 +9,14 @@ from inventory.domain.bars import Bar, bar_of
 from inventory.domain.quantity import GIB
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Iterable
 
     from inventory.domain.gpus import Taint
     from inventory.domain.holds import Hold, Reason, Segment
     from inventory.domain.occupancy import Occupancy
     from inventory.domain.visibility import Viewer
+    from inventory.queries.meters import MeterPage
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,19 @@ class PlacementRow:
 
 
 @dataclass(frozen=True, slots=True)
+class MeterRow:
+    """What a card really uses; bytes and percent, None where nobody told.
+
+    Attributes:
+        idle_since: it is held, and computes nothing since.
+    """
+
+    used: int | None
+    utilisation: float | None
+    idle_since: dt.datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class CardRow:
     """A card for a page. Everything in it may be shown to the person it is made for."""
 
@@ -96,6 +111,10 @@ class CardRow:
     hidden: int
     # Of the hidden: administrative access, which uses nothing.
     hidden_watchers: int
+    # (full key, value) of where it sits.
+    topology: tuple[tuple[str, str], ...]
+    # None where nobody measures it, or where it would tell of others.
+    meter: MeterRow | None
 
     @property
     def only_watched(self) -> bool:
@@ -118,7 +137,9 @@ def holder_of(hold: Hold, viewer: Viewer) -> Holder:
     )
 
 
-def card_row(occupancy: Occupancy, viewer: Viewer) -> CardRow:
+def card_row(
+    occupancy: Occupancy, viewer: Viewer, meters: MeterPage | None = None
+) -> CardRow:
     """Return a card as a person may see it."""
     card = occupancy.card
     bar = bar_of(card, occupancy.placements)
@@ -151,7 +172,24 @@ def card_row(occupancy: Occupancy, viewer: Viewer) -> CardRow:
         holders=tuple(holder for holder in holders if holder.named),
         hidden=sum(not holder.named for holder in holders),
         hidden_watchers=hidden_watchers(holders),
+        topology=card.topology,
+        meter=_meter(occupancy, viewer, meters),
     )
+
+
+def _meter(
+    occupancy: Occupancy, viewer: Viewer, meters: MeterPage | None
+) -> MeterRow | None:
+    """Return what a card uses, where that tells of nobody that may not be seen."""
+    if meters is None:
+        return None
+    if any(not h.admin and not viewer.sees(h.namespace) for h in occupancy.holds):
+        return None
+    key = occupancy.card.key
+    reading = meters.of(key)
+    if reading is None:
+        return MeterRow(None, None, None)
+    return MeterRow(reading.used, reading.utilisation, meters.idle_since(key))
 
 
 def hidden_watchers(holders: Iterable[Holder]) -> int:

@@ -25,7 +25,9 @@ from inventory.models import CardSpan, Cluster, HistorySample
 from inventory.queries.cards import fleet_of
 from inventory.queries.classes import class_rows
 from inventory.queries.clusters import COLUMNS, owners_of
+from inventory.queries.history import LONGEST_NAME
 from inventory.services.availability import class_uses
+from inventory.services.pool_history import thin_pools, write_pool_spans
 
 if TYPE_CHECKING:
     from inventory.domain.fleet import Fleet
@@ -35,7 +37,6 @@ logger = structlog.get_logger(__name__)
 BATCH = 1_000
 # A cluster that was not heard for so long is not sampled: its state is not known.
 HEARD_WITHIN = 2 * SLOT
-LONGEST_NAME = 63
 
 CardKey = tuple[str, str, str]
 # Total, allocated, whether that is a lower bound.
@@ -74,6 +75,7 @@ def record(cluster: Cluster, *, now: dt.datetime) -> bool:
         if first:
             _write(cluster, slot, others)
             _write_spans(cluster, slot, fleet)
+            write_pool_spans(cluster, slot)
     if first and slot.minute == 0:
         thin(cluster, now=slot)
     return first
@@ -191,4 +193,5 @@ def thin(cluster: Cluster, *, now: dt.datetime) -> int:
     CardSpan.objects.filter(
         cluster=cluster, is_newest=False, until__lt=now - SPANS_GONE_AFTER
     ).delete()
+    thin_pools(cluster, now=now)
     return count

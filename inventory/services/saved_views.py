@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urlencode
 
 from django.utils.translation import gettext as _
 
@@ -13,6 +14,11 @@ if TYPE_CHECKING:
     from portal.accounts.models import User
 
 MOST = 20
+# What a kept view holds; where one begins to read is no part of it.
+KEPT = (
+    *("q", "product", "class", "driver", "tenant", "free", "tainted", "mine"),
+    *("group", "view"),
+)
 
 
 class ViewRefused(PortalError):
@@ -21,7 +27,28 @@ class ViewRefused(PortalError):
     code = "inventory.view_refused"
 
 
-def save_view(user: User, name: str, query: str) -> None:
+def kept_query(query: str) -> str:
+    """Return what of a query string a view keeps: known names that hold something."""
+    pairs = dict(parse_qsl(query))
+    return urlencode([(key, value) for key, value in pairs.items() if key in KEPT])
+
+
+def checked_query(query: str) -> str:
+    """Return a query string as it is kept.
+
+    Raises:
+        ViewRefused: It holds what is no filter of the GPUs page.
+    """
+    unknown = [key for key, _value in parse_qsl(query) if key not in KEPT]
+    if unknown:
+        raise ViewRefused(
+            _("“%(name)s” is no filter of the GPUs page; known: %(known)s.")
+            % {"name": unknown[0][:60], "known": ", ".join(KEPT)}
+        )
+    return kept_query(query)
+
+
+def save_view(user: User, name: str, query: str) -> SavedView:
     """Keep a filter under a name; the same name again replaces it.
 
     Raises:
@@ -35,9 +62,10 @@ def save_view(user: User, name: str, query: str) -> None:
         raise ViewRefused(
             _("You keep %(most)d views already; remove one first.") % {"most": MOST}
         )
-    SavedView.objects.update_or_create(
+    row, _made = SavedView.objects.update_or_create(
         user=user, name=name, defaults={"query": query[:2_000]}
     )
+    return row
 
 
 def remove_view(user: User, pk: int) -> bool:

@@ -26,13 +26,14 @@ def csv_response(
 ) -> StreamingHttpResponse:
     """Return a download; numbers as they are, None empty, truth as true and false."""
     return StreamingHttpResponse(
-        _lines(header, rows),
+        csv_lines(header, rows),
         content_type="text/csv; charset=utf-8",
         headers={"Content-Disposition": f'attachment; filename="{name}"'},
     )
 
 
-def _lines(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+def csv_lines(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    """Yield the lines of a table, the header first."""
     writer = csv.writer(_Line())
     yield writer.writerow(header)
     for row in rows:

@@ -110,7 +110,8 @@ def device_detail(
     viewer = viewer_of(request.user, cluster)
     key = driver, pool, name
     named = not any("\0" in part for part in key)
-    detail = devices.device_detail(found, viewer, key) if named else None
+    now = timezone.now()
+    detail = devices.device_detail(found, viewer, key, now) if named else None
     if detail is None:
         raise Http404(
             _(
@@ -124,6 +125,6 @@ def device_detail(
         "cluster": found,
         "nav": "devices",
         "detail": detail,
-        "charts": card_history(found, key, timezone.now()) if card else [],
+        "charts": card_history(found, key, now) if card else [],
     }
     return answer(request, "device_detail.html", "device-live", context)

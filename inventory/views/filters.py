@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from django.utils.translation import gettext as _
 
 from inventory.queries.devices import DeviceFilter
-from inventory.queries.fleet import GpuFilter
+from inventory.queries.gpu_filter import GpuFilter
 
 if TYPE_CHECKING:
     from django.http import QueryDict
@@ -36,6 +36,7 @@ def gpu_filter(query: QueryDict) -> tuple[GpuFilter, str]:
         mine=query.get("mine") == "on",
         device_class=text_in(query, "class"),
         tenant=text_in(query, "tenant", 63),
+        driver=text_in(query, "driver", 63),
     )
     return wanted, problem
 

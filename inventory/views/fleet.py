@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from django.shortcuts import redirect
+from django.utils import timezone
 
 from inventory.queries import fleet
 from inventory.queries.clusters import (
@@ -15,6 +16,7 @@ from inventory.queries.clusters import (
     viewer_of,
 )
 from inventory.queries.domains import compute_domains
+from inventory.queries.meters import meters_of
 from inventory.views.base import answer, cluster_named, page
 
 if TYPE_CHECKING:
@@ -39,10 +41,12 @@ def overview(request: PortalRequest, cluster: str) -> HttpResponse:
     """Show the cluster's sums and what needs attention."""
     found = cluster_named(cluster)
     viewer = viewer_of(request.user, cluster)
+    meters = meters_of(found, timezone.now())
     context = {
         "cluster": found,
         "nav": "overview",
-        "page": fleet.overview(found, viewer, owners_of(cluster)),
+        "page": fleet.overview(found, viewer, owners_of(cluster), meters),
+        "meters": meters,
         "domains": compute_domains(found, viewer),
         "unseen": cluster_row(found).unseen,
     }

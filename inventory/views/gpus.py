@@ -7,17 +7,24 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from django.contrib import messages
-from django.http import Http404, HttpResponseRedirect, QueryDict
+from django.http import Http404, HttpResponseRedirect
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from inventory.models import SavedView
 from inventory.queries import fleet
 from inventory.queries.classes import ClassRow, class_rows
-from inventory.queries.clusters import owners_of, viewer_of
-from inventory.services.availability import devices_of_class
-from inventory.services.saved_views import ViewRefused, remove_view, save_view
+from inventory.queries.clusters import viewer_of
+from inventory.queries.meters import meters_of
+from inventory.services.reach import reach_of
+from inventory.services.saved_views import (
+    ViewRefused,
+    kept_query,
+    remove_view,
+    save_view,
+)
 from inventory.templatetags.inventory_ui import reason_words
 from inventory.views.base import answer, cluster_named, page, without
 from inventory.views.csv import csv_response
@@ -28,17 +35,18 @@ if TYPE_CHECKING:
 
     from inventory.domain.visibility import Viewer
     from inventory.models import Cluster
+    from inventory.queries.gpu_filter import GpuFilter, Reach
     from inventory.queries.rows import CardRow
     from portal.core.http import PortalRequest
 
-# What a kept view holds; where one begins to read is no part of it.
-KEPT = ("q", "product", "class", "tenant", "free", "tainted", "mine", "group", "view")
 COLUMNS = (
     *("node", "driver", "pool", "card", "product", "cut_into", "total_bytes"),
     *("total_is_lower_bound", "allocated_bytes", "allocated_is_lower_bound"),
     *("available_bytes", "largest_piece_bytes", "largest_profile", "usable"),
     *("why_not_usable", "held_by", "watched_by", "other_holders"),
 )
+# Only where a Prometheus is set.
+METERED = ("used_bytes", "utilisation_percent", "idle_since")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +54,8 @@ class Asked:
     """The filter of an address, and what it means in a cluster for one person."""
 
     viewer: Viewer
-    wanted: fleet.GpuFilter
-    reach: fleet.Reach
+    wanted: GpuFilter
+    reach: Reach
     problems: tuple[str, ...]
     classes: list[ClassRow]
 
@@ -60,17 +68,10 @@ class Asked:
 def _asked(request: PortalRequest, cluster: Cluster) -> Asked:
     viewer = viewer_of(request.user, cluster.name)
     wanted, problem = gpu_filter(request.GET)
-    owners = {
-        namespace: tenant
-        for namespace, tenant in owners_of(cluster.name).items()
-        if viewer.sees(namespace)
-    }
     classes = class_rows(cluster)
-    devices, unknown = None, ""
-    if wanted.device_class:
-        devices, unknown = devices_of_class(cluster, wanted.device_class, classes)
+    reach, unknown = reach_of(cluster, viewer, wanted.device_class, classes)
     problems = tuple(text for text in (problem, unknown) if text)
-    return Asked(viewer, wanted, fleet.Reach(devices, owners), problems, classes)
+    return Asked(viewer, wanted, reach, problems, classes)
 
 
 @page
@@ -79,6 +80,7 @@ def gpu_list(request: PortalRequest, cluster: str) -> HttpResponse:
     found = cluster_named(cluster)
     asked = _asked(request, found)
     by_product = request.GET.get("group") == "product"
+    meters = meters_of(found, timezone.now())
     context = {
         "cluster": found,
         "nav": "gpus",
@@ -88,10 +90,10 @@ def gpu_list(request: PortalRequest, cluster: str) -> HttpResponse:
             found,
             asked.viewer,
             asked.wanted,
-            request.GET.get("from", ""),
-            reach=asked.reach,
-            by_product=by_product,
+            fleet.Manner(request.GET.get("from", ""), by_product, meters),
+            asked.reach,
         ),
+        "meters": meters,
         "by_product": by_product,
         "as_table": request.GET.get("view") == "table",
         "query": without(request.GET, "from"),
@@ -106,8 +108,20 @@ def gpu_csv(request: PortalRequest, cluster: str) -> StreamingHttpResponse:
     """Answer with the cards that the filter leaves, as far as one may see them."""
     found = cluster_named(cluster)
     asked = _asked(request, found)
-    cards = fleet.matching_cards(found, asked.viewer, asked.wanted, asked.reach)
-    return csv_response(f"{found.name}-gpus.csv", COLUMNS, map(_row, cards))
+    meters = meters_of(found, timezone.now())
+    cards = fleet.matching_cards(found, asked.viewer, asked.wanted, asked.reach, meters)
+    columns = COLUMNS if meters is None else (*COLUMNS, *METERED)
+    rows = (_row(card) if meters is None else _metered(card) for card in cards)
+    return csv_response(f"{found.name}-gpus.csv", columns, rows)
+
+
+def _metered(card: CardRow) -> tuple[object, ...]:
+    """Return a row with what is used; empty where nobody told, or it is of others."""
+    meter = card.meter
+    if meter is None:
+        return (*_row(card), None, None, None)
+    since = meter.idle_since.isoformat() if meter.idle_since else None
+    return (*_row(card), meter.used, meter.utilisation, since)
 
 
 def _row(card: CardRow) -> tuple[object, ...]:
@@ -130,17 +144,14 @@ def _row(card: CardRow) -> tuple[object, ...]:
 def view_save(request: PortalRequest, cluster: str) -> HttpResponse:
     """Keep the filter of the page under a name."""
     found = cluster_named(cluster)
-    query = QueryDict(mutable=True)
-    for key, value in QueryDict(_shown_query(request, found)).items():
-        if key in KEPT and value:
-            query[key] = str(value)
+    query = kept_query(_shown_query(request, found))
     try:
-        save_view(request.user, request.POST.get("name", ""), query.urlencode())
+        save_view(request.user, request.POST.get("name", ""), query)
     except ViewRefused as error:
         messages.error(request, error.message)
     else:
         messages.success(request, _("The view is kept."))
-    return _back(found, query.urlencode())
+    return _back(found, query)
 
 
 def _shown_query(request: PortalRequest, cluster: Cluster) -> str:

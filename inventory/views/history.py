@@ -61,17 +61,13 @@ def history_csv(request: PortalRequest, cluster: str) -> StreamingHttpResponse:
     return csv_response(
         f"{found.name}-{wanted.by}-{wanted.hours}h.csv",
         COLUMNS,
-        (
-            (
-                row.at.isoformat(),
-                row.scope,
-                row.key,
-                row.cards,
-                row.total,
-                row.allocated,
-                row.at_least,
-                row.available,
-            )
-            for row in rows
-        ),
+        map(csv_row, rows),
+    )
+
+
+def csv_row(row: HistorySample) -> tuple[object, ...]:
+    """Return a sample as a row of the table; None where something is unknown."""
+    return (
+        *(row.at.isoformat(), row.scope, row.key, row.cards, row.total),
+        *(row.allocated, row.at_least, row.available),
     )

@@ -27,6 +27,7 @@ PATH_WORDS = {
     "pool": "The pool's name; it may hold slashes.",
     "name": "The name.",
     "namespace": "The namespace.",
+    "view": "The number, as lists and answers give it.",
 }
 REFUSALS = {
     400: "A parameter, a header or the body is of no use; `errors` says which.",

@@ -28,6 +28,7 @@ KNOWN = {
     "name": ["gpu-0", "orchid-whole", "x"],
     "namespace": ["ai-training", "maple-lab"],
     "id": [PUBLIC_ID, "0b8d3a52-0000-4000-8000-000000000002"],
+    "view": ["1", "x"],
     "operation": [f"apply.{PUBLIC_ID}", f"release.{PUBLIC_ID}", "x"],
 }
 EXAMPLES = int(os.environ.get("FUZZ", "12"))

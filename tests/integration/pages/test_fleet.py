@@ -13,7 +13,8 @@ from inventory.domain.visibility import Viewer
 from inventory.gateways.files import read_objects
 from inventory.models import Cluster, KubeObject
 from inventory.queries import cards
-from inventory.queries.fleet import GpuFilter, gpu_page, overview
+from inventory.queries.fleet import Manner, gpu_page, overview
+from inventory.queries.gpu_filter import GpuFilter
 from inventory.services.store import Change, apply_changes
 from tests.conftest import DATA
 from tests.integration.pages.conftest import claim, result
@@ -192,7 +193,7 @@ def test_fleet_of_makes_constant_queries(load_fleets, held_claims, now):
 def test_gpu_page_makes_one_query_of_an_unchanged_cluster(held_cluster):
     overview(held_cluster, NOBODY)
 
-    assert count(lambda: gpu_page(held_cluster, NOBODY, GpuFilter(), "")) == 1
+    assert count(lambda: gpu_page(held_cluster, NOBODY, GpuFilter(), Manner())) == 1
     assert count(lambda: overview(held_cluster, NOBODY)) == 0
 
 
@@ -203,15 +204,15 @@ def nodes(page) -> list[str]:
 def test_gpu_page_pages_by_whole_nodes(load_fleets, monkeypatch):
     fleets = [path.stem for path in (DATA / "fleets").glob("*.yaml")]
     cluster = load_fleets(*fleets)
-    everything = nodes(gpu_page(cluster, NOBODY, GpuFilter(), ""))
+    everything = nodes(gpu_page(cluster, NOBODY, GpuFilter(), Manner()))
     monkeypatch.setattr("inventory.queries.fleet.CARDS_PER_PAGE", 10)
 
     seen, start = [], ""
     while True:
-        page = gpu_page(cluster, NOBODY, GpuFilter(), start)
+        page = gpu_page(cluster, NOBODY, GpuFilter(), Manner(start))
         assert sum(len(group.cards) for group in page.groups) <= 10
         if seen:
-            back = gpu_page(cluster, NOBODY, GpuFilter(), page.previous)
+            back = gpu_page(cluster, NOBODY, GpuFilter(), Manner(page.previous))
             assert nodes(back)[0] in seen
             assert back.following == nodes(page)[0]
         seen += nodes(page)
@@ -235,14 +236,14 @@ def test_gpu_page_pages_by_whole_nodes(load_fleets, monkeypatch):
     ],
 )
 def test_gpu_page_filters(wanted, cards_left, held_cluster):
-    assert gpu_page(held_cluster, NOBODY, wanted, "").matched_cards == cards_left
+    assert gpu_page(held_cluster, NOBODY, wanted, Manner()).matched_cards == cards_left
 
 
 def test_gpu_page_mine(held_cluster):
     ada = Viewer(frozenset({"ai-serving", "ai-training"}))
 
-    assert gpu_page(held_cluster, ada, GpuFilter(mine=True), "").matched_cards == 4
-    assert gpu_page(held_cluster, NOBODY, GpuFilter(mine=True), "").matched_cards == 0
+    assert gpu_page(held_cluster, ada, GpuFilter(mine=True), Manner()).matched_cards == 4
+    assert gpu_page(held_cluster, NOBODY, GpuFilter(mine=True), Manner()).matched_cards == 0
 
 
 def test_gpu_page_shows_cordoned_and_unready_nodes(load_fleets):
@@ -255,7 +256,7 @@ def test_gpu_page_shows_cordoned_and_unready_nodes(load_fleets):
     }
     cluster = load_fleets("nvidia-t4-l40s", extra=[node])
 
-    page = gpu_page(cluster, NOBODY, GpuFilter(), "gpu-t4-a")
+    page = gpu_page(cluster, NOBODY, GpuFilter(), Manner("gpu-t4-a"))
     state = next(group.state for group in page.groups if group.name == "gpu-t4-a")
 
     assert (state.ready, state.cordoned) == (False, True)
