@@ -55,7 +55,6 @@ SECTIONS = (
             ("exposure", "approvals:exposure", True, _("Exposure")),
             ("policy", "approvals:policy-detail", False, _("Policy")),
             ("budgets", "budgets:budget-list", False, _("Quotas and budgets")),
-            ("budgets", "budgets:budget-list", False, _("Quotas and budgets")),
             ("audit", "audit:audit-list", False, _("Audit")),
         ),
     ),
