@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from inventory.domain.quantity import GIB
 from portal.budgets.domain.amounts import Measure
@@ -18,22 +18,23 @@ if TYPE_CHECKING:
 
 NAMES: dict[Measure, _StrPromise] = {
     Measure.VRAM: gettext_lazy("VRAM"),
-    Measure.CARDS: gettext_lazy("whole cards"),
-    Measure.SLICES: gettext_lazy("memory slices of partitions"),
+    Measure.CARDS: gettext_lazy("Whole cards"),
+    Measure.SLICES: gettext_lazy("Memory slices of partitions"),
     Measure.HOURS: gettext_lazy("GPU-hours this month"),
-}
-_UNITS: dict[Measure, _StrPromise] = {
-    Measure.VRAM: gettext_lazy("%(n)s GiB"),
-    Measure.CARDS: gettext_lazy("%(n)s cards"),
-    Measure.SLICES: gettext_lazy("%(n)s memory slices"),
-    Measure.HOURS: gettext_lazy("%(n)s GPU-hours"),
 }
 
 
 def amount_text(measure: Measure, amount: float) -> str:
     """Return an amount in its measure's own unit, with the unit that people read."""
     shown = amount / GIB if measure is Measure.VRAM else amount
-    return str(_UNITS[measure]) % {"n": number_text(shown)}
+    many = 1 if shown == 1 else 2
+    unit = {
+        Measure.VRAM: _("%(n)s GiB"),
+        Measure.CARDS: ngettext("%(n)s card", "%(n)s cards", many),
+        Measure.SLICES: ngettext("%(n)s memory slice", "%(n)s memory slices", many),
+        Measure.HOURS: ngettext("%(n)s GPU-hour", "%(n)s GPU-hours", many),
+    }[measure]
+    return unit % {"n": number_text(shown)}
 
 
 def number_text(number: float) -> str:

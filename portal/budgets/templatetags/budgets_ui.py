@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from django import template
 from django.utils.translation import gettext as _
 
+from portal.budgets.domain.amounts import Measure
 from portal.budgets.domain.limits import Level
-from portal.budgets.services.wording import NAMES, amount_text
+from portal.budgets.services.wording import NAMES, amount_text, number_text
 
 if TYPE_CHECKING:
     from portal.budgets.domain.limits import Figure
@@ -25,8 +26,12 @@ def measure_name(figure: Figure) -> str:
 
 @register.filter
 def amount(number: float | None, figure: Figure) -> str:
-    """Return a number of a figure's measure with its unit; a dash for no limit."""
-    return "–" if number is None else amount_text(figure.measure, number)
+    """Return a number of a figure's measure, with GiB; a dash for no limit."""
+    if number is None:
+        return "–"
+    if figure.measure is Measure.VRAM:
+        return amount_text(figure.measure, number)
+    return number_text(number)
 
 
 def _part(number: float, figure: Figure) -> float:

@@ -35,3 +35,5 @@ class Command(BaseCommand):
             )
             if person.tenant:
                 services.join(user=user, tenant=tenants[person.tenant])
+        # An app above this one, so it is named and not imported.
+        call_command("prepare_demo_budgets")
