@@ -156,6 +156,22 @@ def preview(given: Given, client: Client) -> int:
     return DONE
 
 
+def what_if(given: Given, client: Client) -> int:
+    """Preview a claim as the cluster is and as it would be; 0 whatever comes of it."""
+    kind, equals, target = given.suppose.partition("=")
+    if not equals or not target:
+        raise CommandError(f"{given.suppose} is no KIND=TARGET.", USAGE)
+    found = _judge(given, client, "what-if", kind=kind, target=target)
+    lines = [f"{len(found['changed'])} nodes say something else."]
+    for label in ("before", "after"):
+        lines += [f"{label}:", *_outcomes(found[label])]
+    if found["displaced"]:
+        known = ", ".join(found["displacedClaims"]) or "of others"
+        lines.append(f"{found['displaced']} claims would have to move: {known}")
+    _show(given, found, "\n".join(lines))
+    return DONE
+
+
 def _name(item: Json) -> str:
     name = "/".join(filter(None, (item["namespace"], item["name"])))
     return f"{item['kind']} {name}".rstrip()

@@ -112,6 +112,21 @@ def _judging(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
             )
         _format(parser)
         parser.set_defaults(run=run)
+    supposing = below.add_parser(
+        "what-if", help="preview a claim now, and with one thing different"
+    )
+    supposing.add_argument(
+        "file", help="one claim as YAML or JSON; - for standard input"
+    )
+    supposing.add_argument(
+        "suppose",
+        metavar="KIND=TARGET",
+        help="drain=NODE, add=NODE, taint=DRIVER/POOL/DEVICE or end=NAMESPACE/NAME",
+    )
+    _cluster(supposing)
+    supposing.add_argument("-n", "--namespace", default="", help="where it names none")
+    _format(supposing)
+    supposing.set_defaults(run=commands.what_if)
     cel = below.add_parser("cel", help="judge a CEL selector and count its devices")
     cel.add_argument("expression")
     _cluster(cel)

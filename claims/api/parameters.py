@@ -7,6 +7,7 @@ from typing import Any
 from rest_framework import serializers as s
 
 from claims.domain.lifecycle import State
+from claims.domain.why.suppose import Kind
 from portal.api.operations import PageParameters
 
 
@@ -53,3 +54,12 @@ class YamlPreviewParameters(YamlParameters):
     """What a YAML body cannot say itself."""
 
     together = s.BooleanField(default=False, help_text="As one pod's, with YAML.")
+
+
+class YamlWhatIfParameters(YamlParameters):
+    """What a YAML body cannot say itself."""
+
+    kind = s.ChoiceField(
+        ["", *(each.value for each in Kind)], default="", help_text="With YAML."
+    )
+    target = s.CharField(default="", max_length=700, help_text="With YAML.")

@@ -9,6 +9,7 @@ from rest_framework import serializers as s
 from claims.domain.follow import ClaimState, ObjectState
 from claims.domain.lifecycle import State
 from claims.domain.operations import Status, Work
+from claims.domain.why.suppose import Kind
 
 MOST_OBJECTS = 200
 LONGEST_EXPRESSION = 10 * 1024
@@ -267,6 +268,37 @@ class Judged(s.Serializer[Any]):
 
 class Previewed(s.Serializer[Any]):
     items = PreviewedItem(many=True)
+
+
+class Supposed(s.Serializer[Any]):
+    kind = s.ChoiceField(
+        [each.value for each in Kind],
+        help_text="drain a node, taint a device, add a node like one, end a claim.",
+    )
+    target = s.CharField(
+        max_length=700,
+        help_text="A node; for taint driver/pool/device; for end namespace/name.",
+    )
+
+
+class WhatIfBody(s.Serializer[Any]):
+    manifest = s.DictField(help_text="A ResourceClaim or ResourceClaimTemplate.")
+    suppose = Supposed()
+    namespace = s.CharField(
+        default="", allow_blank=True, max_length=63, help_text="Where it names none."
+    )
+
+
+class WhatIf(s.Serializer[Any]):
+    before = Preview()
+    after = Preview()
+    changed = s.ListField(
+        child=s.CharField(), help_text="Nodes that say something else."
+    )
+    displaced = s.IntegerField(help_text="Claims whose pods would have to move.")
+    displacedClaims = s.ListField(
+        child=s.CharField(), help_text="Those of them that you may see."
+    )
 
 
 class CelVerdict(s.Serializer[Any]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from claims.api import claims, importing, request_moves, requests, validating
+from claims.api import bulk, claims, importing, request_moves, requests, validating
 
 C = "clusters/<str:cluster>"
 urlpatterns = [
@@ -17,8 +17,15 @@ urlpatterns = [
     path(f"{C}/check", validating.CheckView.as_view(), name="check"),
     path(f"{C}/import", importing.ImportView.as_view(), name="import"),
     path(f"{C}/preview", validating.PreviewView.as_view(), name="preview"),
+    path(f"{C}/what-if", validating.WhatIfView.as_view(), name="what-if"),
     path(f"{C}/cel", validating.CelView.as_view(), name="cel"),
     path("claim-requests", requests.RequestList.as_view(), name="request-list"),
+    path("claim-requests/bulk", bulk.RequestBulk.as_view(), name="request-bulk"),
+    path(
+        "claim-requests/bulk-release",
+        bulk.RequestBulkRelease.as_view(),
+        name="request-bulk-release",
+    ),
     path(
         "claim-requests/<uuid:id>",
         requests.RequestDetail.as_view(),

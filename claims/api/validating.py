@@ -5,14 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import orjson
+from asgiref.sync import async_to_sync
 from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiExample
 from rest_framework import exceptions
 
 from claims.api import parameters, serializers
 from claims.api.base import judging
+from claims.domain.why.suppose import Kind, Supposition
+from claims.services.diagnosing import hidden_from
 from claims.services.filed import ITEMS
 from claims.services.judging import filed_for, judged, previews
+from claims.services.whatif import awhatif, claim_in
 from inventory.api.base import ClusterView
 from inventory.gateways.files import parse_objects
 from inventory.gateways.lines import line_finders
@@ -147,6 +151,69 @@ class PreviewView(JudgingView):
         wanted, objects, _lines = self.sent()
         filed = filed_for(self.person, found, objects, namespace=wanted["namespace"])
         return self.answer(previews(found, filed, as_one_pod=wanted["together"]))
+
+
+class WhatIfView(ClusterView):
+    """A claim's preview as the cluster is, and as it would be."""
+
+    operations = {
+        "POST": judging(
+            id="whatIf",
+            summary="Preview a claim now, and with one thing different",
+            description="A node drained, a device tainted, a node more like one that"
+            " is there, or a claim ended. Nothing is written anywhere.",
+            body=serializers.WhatIfBody,
+            query=parameters.YamlWhatIfParameters,
+            yaml=True,
+            answer=serializers.WhatIf,
+            examples=tuple(
+                OpenApiExample(
+                    name,
+                    request_only=True,
+                    media_type="application/json",
+                    value={
+                        "manifest": CLAIM,
+                        "suppose": {"kind": kind, "target": target},
+                    },
+                )
+                for name, kind, target in (
+                    ("Drain a node", "drain", "gpu-l40s-a"),
+                    ("Taint a device", "taint", "gpu.nvidia.com/gpu-l40s-a/gpu-0"),
+                    ("One more node like this", "add", "gpu-l40s-a"),
+                )
+            ),
+        )
+    }
+
+    def post(self, request: Request, cluster: str) -> Response:
+        """Return both previews."""
+        found = self.cluster()
+        objects, namespace, supposition = self._asked()
+        filed = filed_for(self.person, found, objects, namespace=namespace)
+        hidden = hidden_from(self.person, found)
+        what = async_to_sync(awhatif)(
+            found, claim_in(filed.items[0]), supposition, hidden=hidden
+        )
+        return self.answer(what.document(hidden))
+
+    def _asked(self) -> tuple[list[Json], str, Supposition]:
+        """Return the manifest, where it is without a namespace, and what to suppose."""
+        data, wanted = self.request.data, self.wanted
+        if isinstance(data, dict) and isinstance(data.get("text"), bytes):
+            if not wanted["kind"] or not wanted["target"]:
+                raise exceptions.ValidationError(
+                    _("With YAML, say what to suppose: ?kind=drain&target=NODE.")
+                )
+            found = parse_objects(data["text"], _("The body"))
+            asked = Supposition(Kind(wanted["kind"]), wanted["target"])
+            return found[:1], wanted["namespace"], asked
+        if self.request.query_params.keys() & {"namespace", "kind", "target"}:
+            raise exceptions.ValidationError(
+                _("With JSON, namespace and suppose are members of the body.")
+            )
+        body = self.body()
+        asked = Supposition(Kind(body["suppose"]["kind"]), body["suppose"]["target"])
+        return [body["manifest"]], body["namespace"], asked
 
 
 class CelView(ClusterView):

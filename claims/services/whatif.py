@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 from asgiref.sync import sync_to_async
 from django.utils.translation import gettext as _
 
+from claims.domain.checks.asks import shape_findings
 from claims.domain.preview import claim_of
 from claims.domain.why.suppose import Kind, NothingThere, Supposition, supposed
 from claims.services.explaining import ground_of
+from claims.services.finding_sentences import sentence
 from claims.services.preview import apreview_on
 from inventory.domain.engine import Outcome
 from inventory.services.engines import async_engine_for
@@ -25,6 +27,12 @@ if TYPE_CHECKING:
     from inventory.models import Cluster
 
 Json = dict[str, Any]
+
+
+class BadManifest(PortalError):
+    """What is asked about is no claim that the API server would take."""
+
+    code = "whatif.manifest"
 
 
 class NotThere(PortalError):
@@ -75,14 +83,37 @@ class WhatIf:
         """How many nodes say something else."""
         return sum(each.is_changed for each in self.nodes)
 
-    def document(self) -> Json:
-        """Return it as JSON, for callers of the API."""
+    def named(self, hidden: frozenset[str]) -> list[str]:
+        """Return the displaced claims that a reader may know, as `namespace/name`."""
+        return [f"{s}/{name}" for s, name in self.displaced if s not in hidden]
+
+    def document(self, hidden: frozenset[str] = frozenset()) -> Json:
+        """Return it as JSON, for callers of the API; hidden claims are only counted."""
         return {
             "before": self.before.document(),
             "after": self.after.document(),
             "displaced": len(self.displaced),
+            "displacedClaims": self.named(hidden),
             "changed": [each.node for each in self.nodes if each.is_changed],
         }
+
+
+def claim_in(body: Any) -> Json:
+    """Return the claim or template that was given.
+
+    Raises:
+        BadManifest: It is none, or one that the API server would refuse.
+    """
+    kinds = ("ResourceClaim", "ResourceClaimTemplate")
+    if not isinstance(body, dict) or body.get("kind") not in kinds:
+        raise BadManifest(
+            _("Give a ResourceClaim or ResourceClaimTemplate; nothing was asked.")
+        )
+    if found := shape_findings(body):
+        raise BadManifest(f"{found[0].path}: {sentence(found[0])}")
+    if not isinstance(body.get("metadata"), dict):
+        raise BadManifest(_("Give the claim a name and a namespace."))
+    return body
 
 
 async def awhatif(

@@ -9,13 +9,11 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from claims.domain.checks.asks import shape_findings
 from claims.domain.why.suppose import Kind, Supposition
 from claims.queries.claims import visible_claims
 from claims.services import yaml_text
 from claims.services.diagnosing import hidden_from
-from claims.services.finding_sentences import sentence
-from claims.services.whatif import awhatif
+from claims.services.whatif import BadManifest, awhatif, claim_in
 from inventory.models import Cluster, Device, KubeObject
 from portal.accounts.decorators import requires
 from portal.accounts.domain.roles import Permission
@@ -36,12 +34,6 @@ TARGETS = {
     Kind.TAINT: "device",
     Kind.END: "claim",
 }
-
-
-class _BadManifest(PortalError):
-    """A text that holds no claim."""
-
-    code = "whatif.manifest"
 
 
 @requires(Permission.COMPOSE)
@@ -75,11 +67,11 @@ async def _found(user: User, cluster: Cluster, context: Json) -> Any:
     try:
         kind = Kind(context["kind"])
     except ValueError as error:
-        raise _BadManifest(_("Choose what to suppose from the list.")) from error
+        raise BadManifest(_("Choose what to suppose from the list.")) from error
     hidden = await sync_to_async(hidden_from)(user, cluster)
     target = context[TARGETS[kind]]
     found = await awhatif(cluster, manifest, Supposition(kind, target), hidden=hidden)
-    names = [f"{s}/{name}" for s, name in found.displaced if s not in hidden]
+    names = found.named(hidden)
     context["displaced"] = names
     context["displaced_others"] = len(found.displaced) - len(names)
     return found
@@ -97,19 +89,8 @@ def _manifest(text: str) -> Json:
         if error.line is None:
             raise
         line = _("Line %(line)d:") % {"line": error.line}
-        raise _BadManifest(f"{line} {error.message}") from error
-    kinds = ("ResourceClaim", "ResourceClaimTemplate")
-    if not isinstance(body, dict) or body.get("kind") not in kinds:
-        raise _BadManifest(
-            _(
-                "Give a ResourceClaim or ResourceClaimTemplate as YAML; nothing was asked."
-            )
-        )
-    if found := shape_findings(body):
-        raise _BadManifest(f"{found[0].path}: {sentence(found[0])}")
-    if not isinstance(body.get("metadata"), dict):
-        raise _BadManifest(_("Give the claim a name and a namespace."))
-    return body
+        raise BadManifest(f"{line} {error.message}") from error
+    return claim_in(body)
 
 
 def _offered(user: User, cluster: Cluster) -> Json:

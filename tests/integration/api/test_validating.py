@@ -209,3 +209,65 @@ def test_text_that_is_no_manifest_is_refused_in_words(text, as_ada):
 
     assert answer.status_code in (400, 422), answer.content
     assert answer.json()["detail"]
+
+
+def test_a_supposition_is_previewed_beside_what_is(as_ada):
+    body = {
+        "manifest": claim(count=4),
+        "suppose": {"kind": "drain", "target": "gpu-l40s-a"},
+    }
+
+    found = as_ada.post("clusters/demo/what-if", body)
+
+    assert found.status_code == 200, found.content
+    told = found.json()
+    assert "gpu-l40s-a" in told["before"]["nodes"]
+    assert "gpu-l40s-a" not in told["after"]["nodes"]
+    assert told["changed"] == ["gpu-l40s-a"]
+
+
+def test_a_drained_node_names_only_own_claims(call, ada, cleo, held_cluster):
+    for person, own in (
+        (ada, ("ai-serving/", "ai-training/")),
+        (cleo, ("maple-lab/",)),
+    ):
+        body = {
+            "manifest": claim(namespace=own[0].rstrip("/")),
+            "suppose": {"kind": "drain", "target": "gpu-l40s-a"},
+        }
+        told = call(person).post("clusters/demo/what-if", body).json()
+
+        assert told["displaced"] > len(told["displacedClaims"])
+        assert all(name.startswith(own) for name in told["displacedClaims"])
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "code"),
+    [
+        ({"suppose": {"kind": "drain", "target": "nowhere"}}, 422, "whatif.not_there"),
+        (
+            {"suppose": {"kind": "end", "target": "maple-lab/x"}},
+            422,
+            "whatif.not_there",
+        ),
+        ({"suppose": {"kind": "sell", "target": "x"}}, 400, "request.invalid"),
+        ({"suppose": {"kind": "drain"}}, 400, "request.invalid"),
+        (
+            {"manifest": {"kind": "Pod", "metadata": {"name": "x"}}},
+            422,
+            "check.nothing",
+        ),
+        ({"manifest": claim(nonsense=1)}, 422, "whatif.manifest"),
+        ({"manifest": claim(namespace="maple-lab")}, 403, "check.namespace"),
+        ({"more": 1}, 400, "request.invalid"),
+    ],
+)
+def test_a_supposition_that_makes_no_sense_is_refused(change, status, code, as_ada):
+    body = {
+        "manifest": claim(),
+        "suppose": {"kind": "drain", "target": "gpu-l40s-a"},
+    }
+
+    answer = as_ada.post("clusters/demo/what-if", body | change)
+
+    assert (answer.status_code, answer.json()["code"]) == (status, code), answer.content

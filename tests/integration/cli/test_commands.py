@@ -226,3 +226,14 @@ def test_bash_completes(tmp_path):
     )
 
     assert answer.stdout.split() == ["claims", "classes", "clusters"]
+
+
+def test_what_if_shows_both_sides(slicewise, held_cluster, claim_file):
+    status, text, _errors = slicewise("what-if", claim_file, "drain=gpu-l40s-a")
+
+    before, _label, after = text.partition("after:")
+    assert status == 0
+    assert "gpu-l40s-a: " in before
+    assert "gpu-l40s-a: " not in after
+    assert slicewise("what-if", claim_file, "drain=")[0] == 2
+    assert slicewise("what-if", claim_file, "sell=gpu-l40s-a")[0] == 2
