@@ -9,3 +9,10 @@ class ClaimsConfig(AppConfig):
     """The claims app."""
 
     name = "claims"
+
+    def ready(self) -> None:
+        """Make known what workers write on requests."""
+        from claims.services.message_sentences import SENTENCES
+        from portal.core.sentences import add_sentences
+
+        add_sentences(SENTENCES)

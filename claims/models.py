@@ -16,6 +16,7 @@ from django.db import models
 from claims.domain.lifecycle import IN_CLUSTER, State
 from inventory.models import Cluster
 from portal.accounts.models import Tenant
+from portal.core.sentences import shown
 
 
 class ClaimPlan(models.Model):
@@ -59,8 +60,9 @@ class ClaimRequest(models.Model):
     submission_key = models.UUIDField()
     request_id = models.CharField(max_length=64, default="", blank=True)
     object_uid = models.CharField(max_length=64, default="", blank=True)
-    # One sentence: why it is where it is.
+    # One sentence: why it is where it is; in English, and as what words it for others.
     message = models.TextField(default="", blank=True)
+    said = models.JSONField(null=True, blank=True)  # {"code", "values"}
     # Why it is needed, and when it ends at the latest; None for never.
     justification = models.TextField(default="", blank=True)
     expires_at = models.DateTimeField(null=True, blank=True)
@@ -102,3 +104,8 @@ class ClaimRequest(models.Model):
     def is_in_cluster(self) -> bool:
         """Whether its object is there, or may be: an approval may expire before that."""
         return self.state in IN_CLUSTER and bool(self.object_uid)
+
+    @property
+    def shown_message(self) -> str:
+        """Why it is where it is, in the language that is active."""
+        return shown(self.message, self.said)

@@ -9,3 +9,10 @@ class InventoryConfig(AppConfig):
     """The inventory app."""
 
     name = "inventory"
+
+    def ready(self) -> None:
+        """Make known what is said of clusters."""
+        from inventory.gateways.sentences import SENTENCES
+        from portal.core.sentences import add_sentences
+
+        add_sentences(SENTENCES)

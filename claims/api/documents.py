@@ -25,7 +25,7 @@ def request_document(row: ClaimRequest) -> Json:
     return {
         "id": str(row.public_id),
         "state": row.state,
-        "message": row.message or None,
+        "message": row.shown_message or None,
         "cluster": plan.cluster.name,
         "namespace": plan.namespace,
         "kind": plan.kind,
@@ -140,8 +140,11 @@ def operation_document(row: ClaimRequest, work: Work) -> Json | None:
         "work": work.value,
         "status": status.value,
         "done": status in FINAL,
-        "message": row.message or None,
-        "problem": {"code": f"{work.value}.failed", "detail": row.message or row.state}
+        "message": row.shown_message or None,
+        "problem": {
+            "code": f"{work.value}.failed",
+            "detail": row.shown_message or row.state,
+        }
         if failed
         else None,
         "claimRequest": reverse("api:request-detail", args=[row.public_id]),

@@ -14,6 +14,7 @@ from claims.domain.lifecycle import WORKED_ON
 from claims.models import ClaimRequest
 from inventory.models import KubeObject
 from portal.accounts.domain.roles import Permission
+from portal.core.sentences import shown
 
 if TYPE_CHECKING:
     from portal.accounts.models import User
@@ -90,7 +91,7 @@ def _entry(row: Any) -> TimelineEntry:
     return TimelineEntry(
         at=row.pgh_created_at,
         state=row.state,
-        message=row.message,
+        message=shown(row.message, row.said),
         actor=context.get("actor", ""),
         reason=context.get("reason", ""),
     )

@@ -10,8 +10,6 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from django.utils.translation import gettext as _
-
 from claims.domain.lifecycle import State
 from claims.domain.manifest import (
     ADMIN_LABEL,
@@ -29,6 +27,7 @@ from inventory.domain.kinds import BY_NAME
 from inventory.gateways.errors import AlreadyExists, ConflictingVersion, NotFound
 from portal.accounts.queries import groups_of
 from portal.core.errors import PortalError
+from portal.core.sentences import Said
 
 if TYPE_CHECKING:
     from claims.models import ClaimPlan, ClaimRequest
@@ -80,7 +79,7 @@ def fail(claim_request: ClaimRequest, error: PortalError, *, now: datetime) -> b
         actor=WORKER,
         reason=error.code,
         now=now,
-        message=error.message,
+        message=error.said or error.message,
     )
 
 
@@ -99,10 +98,7 @@ def _create(claim_request: ClaimRequest, reader: Kube) -> Json:
     except AlreadyExists as error:
         found = _find(reader, plan)
         if found is None:
-            raise NotYet(
-                _("Another “%(name)s” was there a moment ago; it is tried again.")
-                % {"name": plan.name}
-            ) from error
+            raise NotYet(Said("apply.not_yet.name", {"name": plan.name})) from error
         return found
     faults.reach(faults.CREATED)
     return made
@@ -114,8 +110,10 @@ def _check_person(claim_request: ClaimRequest) -> None:
     lost = set(claim_request.acting_groups) - set(groups_of(requester))
     if not requester.is_active or claim_request.tenant.group in lost:
         raise ApplyFailed(
-            _("%(user)s no longer belongs to %(tenant)s, so this was not applied.")
-            % {"user": requester.username, "tenant": claim_request.tenant.name},
+            Said(
+                "apply.person_changed",
+                {"user": requester.username, "tenant": claim_request.tenant.name},
+            ),
             code="apply.person_changed",
         )
 
@@ -127,11 +125,10 @@ def _check_label(reader: Kube, plan: ClaimPlan) -> None:
     metadata = reader.get(BY_NAME["Namespace"], plan.namespace)["metadata"]
     if (metadata.get("labels") or {}).get(ADMIN_LABEL) != "true":
         raise ApplyFailed(
-            _(
-                "The namespace %(namespace)s no longer carries the label %(label)s, so"
-                " this was not applied: have it set, then submit anew."
-            )
-            % {"namespace": plan.namespace, "label": f'{ADMIN_LABEL}: "true"'},
+            Said(
+                "apply.namespace_label",
+                {"namespace": plan.namespace, "label": f'{ADMIN_LABEL}: "true"'},
+            ),
             code="admin.namespace_label",
         )
 
@@ -146,11 +143,7 @@ def _check_classes(reader: Kube, plan: ClaimPlan) -> None:
         now = (metadata.get("uid"), metadata.get("generation"))
         if now != (pin["uid"], pin["generation"]):
             raise ApplyFailed(
-                _(
-                    "The device class “%(name)s” has changed since the preview, so this"
-                    " was not applied: preview it again and submit anew."
-                )
-                % {"name": pin["name"]},
+                Said("apply.class_changed", {"name": pin["name"]}),
                 code="apply.class_changed",
             )
 
@@ -160,27 +153,19 @@ def _check_found(claim_request: ClaimRequest, found: Json) -> None:
     plan = claim_request.plan
     if request_id_of(found) != str(claim_request.public_id):
         raise ApplyFailed(
-            _(
-                "A %(kind)s named “%(name)s” that this request did not make is in"
-                " %(namespace)s: submit under another name."
-            )
-            % {"kind": plan.kind, "name": plan.name, "namespace": plan.namespace},
+            Said(
+                "apply.name_taken",
+                {"kind": plan.kind, "name": plan.name, "namespace": plan.namespace},
+            ),
             code="apply.name_taken",
         )
     if found["metadata"].get("deletionTimestamp"):
-        raise NotYet(
-            _("“%(name)s” is being deleted; it is applied once that is over.")
-            % {"name": plan.name}
-        )
+        raise NotYet(Said("apply.not_yet.deleting", {"name": plan.name}))
     if digest_of(found) != plan.digest:
         _take_back(claim_request, found)
         paths = changed_fields(ordered(plan.defaulted), found)
         raise ApplyFailed(
-            _(
-                "The cluster made something else of it than it showed, and it was taken"
-                " back; it differs in %(fields)s."
-            )
-            % {"fields": ", ".join(paths) or "spec"},
+            Said("apply.field_dropped", {"fields": ", ".join(paths) or "spec"}),
             code="apply.field_dropped",
         )
 

@@ -18,6 +18,7 @@ from claims.models import ClaimRequest
 from claims.services import faults
 from claims.services.moving import move, order_end
 from portal.core.errors import PortalError
+from portal.core.sentences import Said
 from portal.core.wake import wake
 
 if TYPE_CHECKING:
@@ -63,10 +64,7 @@ def revoke(
         NotEndable: It is not active.
     """
     claim_request.request_id = request_id
-    message = _("Revoked by %(user)s: %(reason)s") % {
-        "user": user.username,
-        "reason": reason,
-    }
+    message = Said("end.revoked", {"user": user.username, "reason": reason})
     if not _end(claim_request, State.REVOKED, user.username, message, now):
         raise NotEndable(
             _("There is nothing to revoke: this request is %(state)s by now.")
@@ -83,7 +81,7 @@ def expire_due(*, now: datetime) -> int:
     for claim_request in over.filter(
         state__in=[State.APPROVED, State.PENDING_APPROVAL]
     )[:100]:
-        message = _("Its time was over before it was applied.")
+        message = Said("end.over_before")
         ended += move(
             claim_request, State.EXPIRED, actor=CLOCK, now=now, message=message
         )
@@ -96,11 +94,11 @@ def expire_due(*, now: datetime) -> int:
 @transaction.atomic
 def expire(claim_request: ClaimRequest, *, now: datetime) -> bool:
     """End an active request because its time is over; return whether it was active."""
-    return _end(claim_request, State.EXPIRED, CLOCK, _("Its time is over."), now)
+    return _end(claim_request, State.EXPIRED, CLOCK, Said("end.over"), now)
 
 
 def _end(
-    claim_request: ClaimRequest, state: State, by: str, message: str, now: datetime
+    claim_request: ClaimRequest, state: State, by: str, message: Said, now: datetime
 ) -> bool:
     if claim_request.state != State.ACTIVE:
         return False

@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 
 from claims.domain.manifest import asks_admin_access
 from portal.core.errors import PortalError
+from portal.core.sentences import Said
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -143,7 +144,7 @@ class ClosedGate:
     def check_apply(self, claim_request: ClaimRequest, *, now: datetime) -> None:
         """Refuse adminAccess."""
         if asks_admin_access(claim_request.plan.manifest):
-            raise NotApproved(_("adminAccess needs an approval, and there is none."))
+            raise NotApproved(Said("approval.missing"))
 
     def standing(self, claim_request: ClaimRequest) -> Standing | None:
         """Return None."""

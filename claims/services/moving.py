@@ -21,6 +21,7 @@ from claims.domain.lifecycle import WORKED_ON, State, sources_of
 from claims.models import ClaimRequest
 from claims.queries.requests import is_due
 from portal.audit.context import acting
+from portal.core.sentences import Said, kept
 from portal.core.wake import notify
 from portal.notices.domain.events import claim_event
 from portal.notices.services import announce as notices
@@ -44,15 +45,17 @@ def move(
     actor: str,
     now: datetime,
     reason: str = "",
+    message: str | Said = "",
     **changes: Any,
 ) -> bool:
     """Move a request to another state if it may still go there; return whether it did.
 
     The row must stand where the table of moves allows, and its lease number must
-    still be the one that `claim_request` carries. `changes` are further columns
-    to set; what was waiting for a retry waits no longer.
+    still be the one that `claim_request` carries. `message` says why it is there
+    now, `changes` are further columns to set; what was waiting for a retry waits no
+    longer.
     """
-    values = {"message": "", "retry_at": None, "lease_until": None, **changes}
+    values = {**kept(message), "retry_at": None, "lease_until": None, **changes}
     rows = ClaimRequest.objects.filter(
         pk=claim_request.pk,
         state__in=sources_of(to),
@@ -129,24 +132,28 @@ def _waiting_to_apply() -> Iterable[State]:
 
 @transaction.atomic
 def postpone(
-    claim_request: ClaimRequest, message: str, *, now: datetime, reason: str = ""
+    claim_request: ClaimRequest,
+    message: str | Said,
+    *,
+    now: datetime,
+    reason: str = "",
+    soon: bool = False,
 ) -> bool:
     """Give a leased row back to be tried later; return whether it was still ours.
 
-    The pause grows with the time that the request has been in its state.
+    The pause grows with the time that the request has been in its state, unless it
+    is known to go on soon.
     """
+    columns = kept(message)
+    age = timedelta() if soon else now - claim_request.changed_at
     rows = ClaimRequest.objects.filter(
         pk=claim_request.pk, attempt_count=claim_request.attempt_count
     )
     with acting(actor=WORKER, reason=reason):
-        kept = rows.update(
-            lease_until=None,
-            retry_at=now + back_off(now - claim_request.changed_at),
-            message=message,
-        )
-    if kept and message != claim_request.message:
+        is_ours = rows.update(lease_until=None, retry_at=now + back_off(age), **columns)
+    if is_ours and columns["message"] != claim_request.message:
         _tell_pages(claim_request, State(claim_request.state))
-    return bool(kept)
+    return bool(is_ours)
 
 
 @transaction.atomic

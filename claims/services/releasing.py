@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from claims.domain.follow import claims_of, users_of
 from claims.domain.lifecycle import State
@@ -25,6 +24,7 @@ from inventory.domain.kinds import BY_NAME
 from inventory.gateways.errors import ConflictingVersion, NotFound
 from portal.accounts.queries import groups_of
 from portal.core.errors import PortalError
+from portal.core.sentences import Said
 from portal.core.wake import wake
 
 if TYPE_CHECKING:
@@ -44,10 +44,18 @@ class NotReleasable(PortalError):
 
 
 class StillThere(PortalError):
-    """Something has not ended yet; it is looked at again."""
+    """Something has not ended yet; it is looked at again.
+
+    Attributes:
+        soon: it was told to end just now, so that a look in a moment is worth it.
+    """
 
     code = "release.still_there"
     permanent = False
+
+    def __init__(self, said: Said, *, soon: bool) -> None:
+        super().__init__(said)
+        self.soon = soon
 
 
 @dataclass(frozen=True)
@@ -121,12 +129,14 @@ def _end_agreed(claim_request: ClaimRequest) -> None:
     reader, person = as_itself(claim_request), as_requester(claim_request)
     _delete_object(claim_request, person)
     agreed = {pod["uid"] for pod in claim_request.ending_pods}
+    told = False
     for pod in _seen(claim_request, reader).pods:
         if pod["metadata"]["uid"] in agreed and not _is_ending(pod):
             _delete(person, "Pod", pod["metadata"])
+            told = True
     left = _seen(claim_request, reader)
     if left.object or left.claims:
-        raise StillThere(_what_is_left(left, agreed))
+        raise StillThere(_what_is_left(left, agreed), soon=told)
 
 
 def _end_everything(claim_request: ClaimRequest) -> None:
@@ -139,20 +149,23 @@ def _end_everything(claim_request: ClaimRequest) -> None:
     # A claim is asked for before it goes: afterwards its pods cannot be told apart.
     seen = _seen(claim_request, reader)
     _delete_object(claim_request, cleaner)
+    told = False
     for kind, bodies in (("Pod", seen.pods), ("ResourceClaim", seen.claims)):
         for body in bodies:
             if not _is_ending(body):
                 _delete(cleaner, kind, body["metadata"])
+                told = True
     left = _seen(claim_request, reader)
     if left.object or left.claims or left.pods:
         names = [body["metadata"]["name"] for body in [*left.pods, *left.claims]]
-        raise StillThere(
-            _("Its end was ordered by %(who)s; waits until these are gone: %(names)s.")
-            % {
+        said = Said(
+            "release.still_there.ordered",
+            {
                 "who": claim_request.ended_by,
                 "names": ", ".join(names or [claim_request.plan.name]),
-            }
+            },
         )
+        raise StillThere(said, soon=told)
 
 
 def _delete_object(claim_request: ClaimRequest, person: Kube) -> None:
@@ -203,21 +216,18 @@ def _is_ending(body: Json) -> bool:
     return bool(body["metadata"].get("deletionTimestamp"))
 
 
-def _what_is_left(left: _Seen, agreed: set[str]) -> str:
+def _what_is_left(left: _Seen, agreed: set[str]) -> Said:
     unasked = [
         pod["metadata"]["name"]
         for pod in left.pods
         if pod["metadata"]["uid"] not in agreed and not _is_ending(pod)
     ]
     if unasked:
-        return ngettext(
-            "%(count)d pod that you were not shown still uses it (%(names)s):"
-            " release again to end it too.",
-            "%(count)d pods that you were not shown still use it (%(names)s):"
-            " release again to end them too.",
-            len(unasked),
-        ) % {"count": len(unasked), "names": ", ".join(unasked)}
+        return Said(
+            "release.still_there.unasked",
+            {"count": len(unasked), "names": ", ".join(unasked)},
+        )
     names = [body["metadata"]["name"] for body in left.claims]
-    return _("Waits until these are gone: %(names)s.") % {
-        "names": ", ".join(names or [left.object["metadata"]["name"]])  # type: ignore[index]
-    }
+    if not names and left.object:
+        names = [left.object["metadata"]["name"]]
+    return Said("release.still_there", {"names": ", ".join(names)})

@@ -10,7 +10,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 import structlog
-from django.utils.translation import gettext as _
 
 from claims.domain.lifecycle import State
 from claims.queries.requests import due_keys
@@ -20,6 +19,7 @@ from claims.services.gate import the_gate
 from claims.services.moving import lease, postpone
 from inventory.gateways.errors import ClusterUnauthorized
 from portal.core.errors import PortalError
+from portal.core.sentences import Said
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +43,7 @@ def work_on(pk: int, *, now: datetime) -> bool:
         log.exception("a claim request met a defect; it is pushed back")
         postpone(
             claim_request,
-            _("Something unexpected went wrong; it is tried again."),
+            Said("portal.defect"),
             now=now,
             reason="portal.defect",
         )
@@ -67,7 +67,13 @@ def _step(claim_request: ClaimRequest, *, now: datetime) -> None:
             applying.apply(claim_request, now=now)
     except PortalError as error:
         if is_release or _may_pass(error):
-            postpone(claim_request, error.message, now=now, reason=error.code)
+            postpone(
+                claim_request,
+                error.said or error.message,
+                now=now,
+                reason=error.code,
+                soon=isinstance(error, releasing.StillThere) and error.soon,
+            )
         else:
             applying.fail(claim_request, error, now=now)
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from portal.core.errors import PortalError
+from portal.core.sentences import Said
 
 LONGEST_MESSAGE = 400
 
@@ -39,7 +38,7 @@ class KubeError(PortalError):
 
     def __init__(
         self,
-        message: str,
+        message: str | Said,
         *,
         status: int = 0,
         reason: str = "",
@@ -154,8 +153,14 @@ def error_of(
     said = shortened(str(body.get("message") or f"HTTP {status}"))
     kind, advice = _class_of(status, reason)
     error = kind(
-        _("%(cluster)s answers: %(said)s. %(advice)s")
-        % {"cluster": cluster, "said": said, "advice": advice},
+        Said(
+            "cluster.answers",
+            {
+                "cluster": cluster,
+                "said": said,
+                "advice": Said(f"cluster.advice.{advice}"),
+            },
+        ),
         status=status,
         reason=reason,
         causes=_causes(body.get("details")),
@@ -167,23 +172,23 @@ def error_of(
 
 
 def _class_of(status: int, reason: str) -> tuple[type[KubeError], str]:
-    """Return the class of an answer, and what to do about it."""
+    """Return the class of an answer, and the code of what to do about it."""
     if status == 409 and reason == "AlreadyExists":
-        return AlreadyExists, _("Choose another name, or remove the object first.")
+        return AlreadyExists, "name"
     if status >= 500:
-        return ClusterUnavailable, _("Try again; if it stays so, ask who runs it.")
+        return ClusterUnavailable, "later"
     classes: dict[int, tuple[type[KubeError], str]] = {
-        400: (Invalid, _("Correct what it names and try again.")),
-        401: (ClusterUnauthorized, _("Add the cluster again with valid credentials.")),
-        403: (ClusterForbidden, _("Ask who runs the cluster for that right.")),
-        404: (NotFound, _("Check the name and the namespace.")),
-        409: (ConflictingVersion, _("Read the object again and try once more.")),
-        410: (WatchExpired, _("Read the list again.")),
-        415: (Invalid, _("Correct what it names and try again.")),
-        422: (Invalid, _("Correct what it names and try again.")),
-        429: (TooManyRequests, _("Wait a moment and try again.")),
+        400: (Invalid, "correct"),
+        401: (ClusterUnauthorized, "credentials"),
+        403: (ClusterForbidden, "right"),
+        404: (NotFound, "look"),
+        409: (ConflictingVersion, "read"),
+        410: (WatchExpired, "list"),
+        415: (Invalid, "correct"),
+        422: (Invalid, "correct"),
+        429: (TooManyRequests, "wait"),
     }
-    return classes.get(status, (KubeError, _("Check the address in the kubeconfig.")))
+    return classes.get(status, (KubeError, "address"))
 
 
 def _causes(details: Any) -> tuple[Cause, ...]:

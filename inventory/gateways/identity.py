@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from django.utils.translation import gettext as _
-
 from inventory.gateways.errors import BadIdentity
+from portal.core.sentences import Said
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,7 +35,7 @@ class Identity:
         """
         if self.user is None:
             if self.groups or self.extra:
-                raise BadIdentity(_("Groups need a user: name whom to act as."))
+                raise BadIdentity(Said("cluster.bad_identity.nobody"))
             return []
         pairs = [("Impersonate-User", self.user)]
         pairs += [("Impersonate-Group", group) for group in self.groups]
@@ -55,17 +54,11 @@ AS_ITSELF = Identity(None)
 
 def _check_name(name: str) -> None:
     if not name.strip() or name.strip().lower().startswith("system:"):
-        raise BadIdentity(
-            _(
-                "%(name)s is not a name to act as: users and groups must not be empty"
-                " or start with “system:”."
-            )
-            % {"name": repr(name)}
-        )
+        raise BadIdentity(Said("cluster.bad_identity.name", {"name": repr(name)}))
 
 
 def _header_text(value: str) -> str:
     """Return a value as header text: its UTF-8 bytes, without control characters."""
     if any(ord(letter) < 32 or ord(letter) == 127 for letter in value):
-        raise BadIdentity(_("A name to act as must not hold control characters."))
+        raise BadIdentity(Said("cluster.bad_identity.text"))
     return value.encode().decode("latin-1")

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from django.utils.translation import gettext as _
-
 from inventory.domain.kinds import BY_NAME, Kind
 from inventory.gateways.errors import Invalid, NotFound, NotServed
 from inventory.gateways.identity import AS_ITSELF, Identity
 from inventory.gateways.transport import LIST_SECONDS, Call, Watch, call, in_v1, send
+from portal.core.sentences import Said
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -316,8 +315,10 @@ class Kube:
             known = self.served_kinds((kind,)).get(kind.kind)
         if known is None:
             raise NotServed(
-                _("%(cluster)s does not serve %(kind)s; its numbers are unknown.")
-                % {"cluster": self.connection.cluster, "kind": kind.kind}
+                Said(
+                    "cluster.not_served",
+                    {"cluster": self.connection.cluster, "kind": kind.kind},
+                )
             )
         return known
 
@@ -366,14 +367,11 @@ def _address(body: Json) -> tuple[Kind, str, str]:
     """Return kind, namespace and name ("" where it is generated) of a manifest."""
     kind = BY_NAME.get(str(body.get("kind")))
     if kind is None:
-        raise Invalid(
-            _("%(kind)s is not a kind that is written here.")
-            % {"kind": repr(body.get("kind"))}
-        )
+        raise Invalid(Said("cluster.invalid.kind", {"kind": repr(body.get("kind"))}))
     metadata = body.get("metadata") or {}
     namespace = str(metadata.get("namespace") or "")
     if kind.namespaced and not namespace:
-        raise Invalid(_("metadata.namespace is missing: name where it belongs."))
+        raise Invalid(Said("cluster.invalid.namespace"))
     return kind, namespace, str(metadata.get("name") or "")
 
 
@@ -388,5 +386,5 @@ def _safe(segment: str) -> str:
         Invalid: It would lead elsewhere.
     """
     if set(segment) & set("/%?#") or segment in {".", ".."}:
-        raise Invalid(_("%(name)s is no name of an object.") % {"name": repr(segment)})
+        raise Invalid(Said("cluster.invalid.name", {"name": repr(segment)}))
     return quote(segment, safe=":")

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from django.utils.translation import gettext as _
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from inventory.gateways.errors import BadKubeconfig, shortened
+from portal.core.sentences import Said
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient
@@ -210,7 +210,5 @@ def _written(parts: dict[str, dict[str, Any]]) -> str:
     ).decode()
 
 
-def _refusal(why: str) -> str:
-    return _(
-        "The kubeconfig cannot be used: %(why)s. Give one that works with kubectl."
-    ) % {"why": shortened(why)}
+def _refusal(why: str) -> Said:
+    return Said("cluster.bad_kubeconfig", {"why": shortened(why)})

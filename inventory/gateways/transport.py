@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import orjson
-from django.utils.translation import gettext as _
 
 from inventory.domain.convert import to_v1
 from inventory.gateways.errors import (
@@ -23,6 +22,7 @@ from inventory.gateways.errors import (
     error_of,
     shortened,
 )
+from portal.core.sentences import Said
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -77,11 +77,7 @@ def call(
     decoded = _decoded(text)
     if decoded is None:
         raise ClusterUnavailable(
-            _(
-                "%(cluster)s does not answer like a Kubernetes API server. Check the"
-                " address in its kubeconfig."
-            )
-            % {"cluster": connection.cluster}
+            Said("cluster.no_kubernetes", {"cluster": connection.cluster})
         )
     return decoded
 
@@ -179,15 +175,14 @@ def answering(connection: Connection) -> Iterator[None]:
         yield
     except (ApiException, ConfigException, HTTPError, ssl.SSLError, OSError) as error:
         raise ClusterUnavailable(
-            _(
-                "%(cluster)s does not answer at %(server)s: %(why)s. Check that its"
-                " API server runs and that its kubeconfig is right."
+            Said(
+                "cluster.silent",
+                {
+                    "cluster": connection.cluster,
+                    "server": connection.client.configuration.host,
+                    "why": _why(error),
+                },
             )
-            % {
-                "cluster": connection.cluster,
-                "server": connection.client.configuration.host,
-                "why": _why(error),
-            }
         ) from error
 
 

@@ -8,13 +8,12 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from django.utils.translation import gettext as _
-
 from inventory.gateways.kube import Kube
 from inventory.gateways.kubeconfig import Connection, connect
 from inventory.models import Cluster
 from portal.core import secrets
 from portal.core.errors import PortalError
+from portal.core.sentences import Said
 
 if TYPE_CHECKING:
     from inventory.gateways.identity import Identity
@@ -58,10 +57,7 @@ def _connection(cluster: Cluster) -> Connection:
     Another process' sockets are not ours after a fork, hence the pid.
     """
     if cluster.kind == Cluster.Kind.OFFLINE:
-        raise NoServer(
-            _("%(cluster)s was loaded from files: it has no API server to ask.")
-            % {"cluster": cluster.name}
-        )
+        raise NoServer(Said("cluster.offline", {"cluster": cluster.name}))
     made = (os.getpid(), cluster.kubeconfig_encrypted, cluster.context)
     with _lock:
         known = _known.get(cluster.pk)

@@ -12,8 +12,11 @@ class ApprovalsConfig(AppConfig):
     label = "approvals"
 
     def ready(self) -> None:
-        """Join the gate through which every request goes."""
+        """Join the gate through which every request goes, and say what it writes there."""
         from claims.services.gate import APPROVALS, join
         from portal.approvals.services.gating import ApprovalGate
+        from portal.approvals.services.sentences import SENTENCES
+        from portal.core.sentences import add_sentences
 
         join(ApprovalGate(), place=APPROVALS)
+        add_sentences(SENTENCES)

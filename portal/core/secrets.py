@@ -12,14 +12,26 @@ from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
+from django.utils.translation import gettext_lazy as _
 
 from portal.core.errors import PortalError
+from portal.core.sentences import Said, add_sentences
 
 
 class SecretUnreadable(PortalError):
     """A stored secret was encrypted with a key that is no longer known."""
 
     code = "portal.secret_unreadable"
+
+
+add_sentences(
+    {
+        "portal.secret_unreadable": _(
+            "A stored secret cannot be read: add the earlier SECRET_KEY to"
+            " SECRET_KEY_FALLBACKS."
+        )
+    }
+)
 
 
 def _keys() -> MultiFernet:
@@ -53,7 +65,4 @@ def decrypt(text: str) -> str:
     try:
         return _keys().decrypt(text.encode()).decode()
     except InvalidToken as error:
-        raise SecretUnreadable(
-            "A stored secret cannot be read: add the earlier SECRET_KEY to"
-            " SECRET_KEY_FALLBACKS."
-        ) from error
+        raise SecretUnreadable(Said("portal.secret_unreadable")) from error

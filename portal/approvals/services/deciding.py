@@ -22,6 +22,7 @@ from portal.approvals.models import Approval, Decision
 from portal.approvals.services.telling import tell_decision
 from portal.audit.context import acting
 from portal.core.errors import PortalError
+from portal.core.sentences import Said
 from portal.core.wake import wake
 
 if TYPE_CHECKING:
@@ -108,6 +109,11 @@ def _check(
         raise NotYours(_("This account lacks the right to decide about requests."))
     if approval.claim_request.requester_id == user.pk:
         raise NotYours(_("Nobody decides about a request of their own; ask another."))
+    owner = approval.claim_request.requester.service_of_id
+    if owner is not None and user.tenants.filter(pk=owner).exists():
+        raise NotYours(
+            _("Nobody decides about a request of their own team's service account.")
+        )
     if approval.role and approval.role not in user.roles:
         raise NotYours(
             _("Only people with the role %(role)s decide about this one.")
@@ -156,10 +162,7 @@ def _move(
         return
     claim_request = approval.claim_request
     if verdict == Decision.Verdict.DENY:
-        message = _("Denied by %(user)s: %(reason)s") % {
-            "user": user.username,
-            "reason": reason,
-        }
+        message = Said("approval.denied", {"user": user.username, "reason": reason})
         moved = move(
             claim_request, State.DENIED, actor=user.username, now=now, message=message
         )

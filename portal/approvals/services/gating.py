@@ -24,6 +24,7 @@ from portal.approvals.services.wording import (
     ruling_sentences,
     too_few_text,
 )
+from portal.core.sentences import Said
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -92,13 +93,11 @@ class ApprovalGate:
         plan = claim_request.plan
         if approval is None:
             if asks_admin_access(plan.manifest):
-                raise NotApproved(
-                    _("adminAccess needs an approval, and there is none.")
-                )
+                raise NotApproved(Said("approval.missing"))
             return
         if claim_request.expires_at is not None and claim_request.expires_at <= now:
             raise NotApproved(
-                _("Its time is over, so it was not applied: submit anew."),
+                Said("approval.over"),
                 code="approval.over",
             )
         if (
@@ -106,16 +105,11 @@ class ApprovalGate:
             or plan.digest != approval.digest
         ):
             raise NotApproved(
-                _("It is not what was approved, so it was not applied: submit anew."),
+                Said("approval.other_digest"),
                 code="approval.other_digest",
             )
         if len(_standing_approvals(approval)) < approval.needed:
-            raise NotApproved(
-                _(
-                    "Too few of those who approved it may still do so, so it was not"
-                    " applied: submit anew."
-                )
-            )
+            raise NotApproved(Said("approval.too_few"))
 
     def standing(self, claim_request: ClaimRequest) -> Standing | None:
         """Return how far an approval is; makes two or three queries."""
@@ -152,7 +146,7 @@ class ApprovalGate:
                 actor=CLOCK,
                 now=now,
                 reason="approval.undecided",
-                message=_("Nobody decided about it in time: submit it anew."),
+                message=Said("approval.undecided"),
             )
         Approval.objects.filter(is_open=True).exclude(
             claim_request__state=waiting
