@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from ipaddress import ip_network
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.contrib.auth.forms import AuthenticationForm
@@ -10,6 +11,9 @@ from django.utils.translation import gettext_lazy as _
 
 from portal.accounts import attempts
 from portal.accounts.domain.scopes import Scope
+
+if TYPE_CHECKING:
+    from portal.accounts.models import Tenant, User
 
 
 class SignInForm(AuthenticationForm):
@@ -30,6 +34,12 @@ class SignInForm(AuthenticationForm):
         self.fields["username"].label = _("Name")
         for field in self.fields.values():
             field.widget.attrs["class"] = "in"
+
+    def confirm_login_allowed(self, user: Any) -> None:
+        """Refuse accounts that are switched off, and those that are no person's."""
+        if user.service_of_id is not None:
+            raise self.get_invalid_login_error()
+        super().confirm_login_allowed(user)
 
     def clean(self) -> dict[str, Any]:
         """Check the pair, unless this name failed too often from this address."""
@@ -62,6 +72,14 @@ class TokenForm(forms.Form):
         max_value=365,
         initial=90,
         help_text=_("1 to 365"),
+    )
+    addresses = forms.CharField(
+        label=_("Works only from"),
+        required=False,
+        max_length=1_000,
+        help_text=_(
+            "Networks such as 10.0.0.0/8, by comma; from anywhere where it is empty."
+        ),
     )
     scopes = forms.MultipleChoiceField(
         label=_("May be used to"),
@@ -97,5 +115,47 @@ class TokenForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for name in ("name", "days"):
+        for name in ("name", "days", "addresses"):
             self.fields[name].widget.attrs["class"] = "in"
+
+    def clean_addresses(self) -> list[str]:
+        """Return the networks, as they are written everywhere."""
+        words = self.cleaned_data["addresses"].replace(",", " ").split()
+        return [_network(word) for word in words]
+
+
+def _network(word: str) -> str:
+    try:
+        return str(ip_network(word, strict=False))
+    except ValueError as error:
+        raise forms.ValidationError(
+            _("“%(text)s” is no network: write it as 10.0.0.0/8."),
+            params={"text": word[:50]},
+        ) from error
+
+
+class ServiceAccountForm(forms.Form):
+    """Whose it is, and what it is called."""
+
+    tenant = forms.ChoiceField(label=_("Team"))
+    name = forms.RegexField(
+        r"^[a-z0-9]([a-z0-9-]{0,40}[a-z0-9])?$",
+        label=_("Name"),
+        max_length=42,
+        help_text=_("Small letters, digits and “-”, such as nightly-ci."),
+        error_messages={
+            "required": _("Give it a name."),
+            "invalid": _("Use small letters, digits and “-” alone."),
+        },
+    )
+
+    def __init__(self, person: User, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._tenants = {tenant.name: tenant for tenant in person.tenants.all()}
+        self.fields["tenant"].choices = [(n, n) for n in sorted(self._tenants)]  # type: ignore[attr-defined]
+        for field in self.fields.values():
+            field.widget.attrs["class"] = "in"
+
+    def clean_tenant(self) -> Tenant:
+        """Return the tenant itself."""
+        return self._tenants[self.cleaned_data["tenant"]]

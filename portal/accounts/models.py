@@ -32,6 +32,15 @@ class User(AbstractUser):
         blank=True,
     )
 
+    # The tenant whose service account it is: no person, and it cannot sign in.
+    service_of = models.ForeignKey(
+        "Tenant",
+        models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="service_accounts",
+    )
+
     # What a token lets through; None where the person themself is here.
     limited_to: frozenset[Permission] | None = None
 
@@ -110,6 +119,8 @@ class ApiToken(models.Model):
     prefix = models.CharField(max_length=16)
     digest = models.CharField(max_length=64, unique=True)  # SHA-256, hex
     scopes = ArrayField(models.CharField(max_length=32))  # values of Scope
+    # Networks from which alone it works, such as "10.0.0.0/8"; none: from anywhere.
+    addresses = ArrayField(models.CharField(max_length=43), default=list, blank=True)
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField()
     last_used_at = models.DateTimeField(null=True, blank=True)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portal.accounts.models import TenantNamespace
+from portal.accounts.models import TenantNamespace, User
 
 if TYPE_CHECKING:
-    from portal.accounts.models import Tenant, User
+    from django.db.models import QuerySet
+
+    from portal.accounts.models import Tenant
 
 
 def namespaces_of(user: User, cluster: str) -> list[str]:
@@ -27,6 +29,12 @@ def tenant_of(cluster: str, namespace: str) -> Tenant | None:
         .first()
     )
     return row.tenant if row else None
+
+
+def service_accounts_of(user: User) -> QuerySet[User]:
+    """Return the service accounts of a person's tenants that are not ended, by name."""
+    rows = User.objects.filter(service_of__in=user.tenants.all(), is_active=True)
+    return rows.select_related("service_of").order_by("username")
 
 
 def groups_of(user: User) -> list[str]:

@@ -37,6 +37,7 @@ def token_list(request: PortalRequest) -> HttpResponse:
             name=given["name"],
             scopes=given["scopes"],
             days=given["days"],
+            addresses=given["addresses"],
             now=timezone.now(),
         )
         form = TokenForm()

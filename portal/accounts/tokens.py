@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from datetime import datetime, timedelta
+from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 
 from django.db.models import Q
@@ -27,7 +28,13 @@ USE_NOTED_EVERY = timedelta(minutes=1)
 
 
 def make_token(
-    *, user: User, name: str, scopes: Iterable[str], days: int, now: datetime
+    *,
+    user: User,
+    name: str,
+    scopes: Iterable[str],
+    days: int,
+    now: datetime,
+    addresses: Iterable[str] = (),
 ) -> tuple[ApiToken, str]:
     """Make a token; return its row and the token, which nobody can show again.
 
@@ -37,6 +44,7 @@ def make_token(
         scopes: values of Scope.
         days: after so many it ends.
         now: the moment of asking.
+        addresses: networks from which alone it works; none: from anywhere.
     """
     token = PREFIX + secrets.token_urlsafe(32)
     row = ApiToken.objects.create(
@@ -45,6 +53,7 @@ def make_token(
         prefix=token[:SHOWN_CHARACTERS],
         digest=digest_of(token),
         scopes=sorted(set(scopes)),
+        addresses=list(addresses),
         created_at=now,
         expires_at=now + timedelta(days=days),
     )
@@ -73,6 +82,18 @@ def use_token(token: str, *, now: datetime) -> ApiToken | None:
         ApiToken.objects.filter(pk=row.pk).update(last_used_at=now)
     row.user.limited_to = permissions_within(row.scopes)
     return row
+
+
+def works_from(row: ApiToken, address: str) -> bool:
+    """Return whether a token works from an address; one that is unknown is none."""
+    if not row.addresses:
+        return True
+    try:
+        found = ip_address(address.partition("%")[0])
+    except ValueError:
+        return False
+    plain = getattr(found, "ipv4_mapped", None) or found
+    return any(plain in ip_network(network) for network in row.addresses)
 
 
 def present_owner(user: User, token: ApiToken | None, *, now: datetime) -> User | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from portal.accounts import token_views, views
+from portal.accounts import service_views, token_views, views
 
 app_name = "accounts"
 urlpatterns = [
@@ -13,6 +13,22 @@ urlpatterns = [
     path("preferences/language", views.language, name="language"),
     path("preferences/theme", views.theme, name="theme"),
     path("tokens/", token_views.token_list, name="token-list"),
+    path("service-accounts/", service_views.service_list, name="service-list"),
+    path(
+        "service-accounts/<int:pk>/",
+        service_views.service_detail,
+        name="service-detail",
+    ),
+    path(
+        "service-accounts/<int:pk>/end",
+        service_views.service_end,
+        name="service-end",
+    ),
+    path(
+        "service-accounts/<int:pk>/tokens/<uuid:public_id>/revoke",
+        service_views.service_revoke,
+        name="service-revoke",
+    ),
     path(
         "tokens/<uuid:public_id>/revoke/",
         token_views.token_revoke,

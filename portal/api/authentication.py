@@ -12,7 +12,7 @@ from rest_framework.authentication import (
     get_authorization_header,
 )
 
-from portal.accounts.tokens import use_token
+from portal.accounts.tokens import use_token, works_from
 from portal.api.problems import ApiProblem
 
 if TYPE_CHECKING:
@@ -49,6 +49,12 @@ class BearerAuthentication(BaseAuthentication):
                     "This token is unknown, revoked or has ended: make one on the page"
                     " “API tokens”."
                 )
+            )
+        if not works_from(row, request.META.get("REMOTE_ADDR", "")):
+            raise ApiProblem(
+                403,
+                "auth.address",
+                _("This token does not work from your address."),
             )
         return row.user, row
 

@@ -20,7 +20,7 @@ from django.urls import URLResolver, get_resolver
 from django.utils import timezone
 
 from portal.accounts.domain.scopes import Scope
-from portal.accounts.models import ApiToken
+from portal.accounts.models import ApiToken, User
 from portal.accounts.tokens import make_token
 from portal.core.secrets import encrypt
 from portal.notices.models import Delivery, Notice, Subscription
@@ -66,6 +66,10 @@ TABLE: dict[str, dict[str, str]] = {
     "accounts:theme": {"POST": "pppppp"},
     "accounts:token-list": {"GET": EVERYBODY, "POST": EVERYBODY},
     "accounts:token-revoke": {"POST": OWNER},
+    "accounts:service-list": {"GET": EVERYBODY, "POST": EVERYBODY},
+    "accounts:service-detail": {"GET": OWNER, "POST": OWNER},
+    "accounts:service-end": {"POST": OWNER},
+    "accounts:service-revoke": {"POST": "shhhhh"},  # it has no such token
     "notices:notice-list": READ,
     "notices:bell": READ,
     "notices:notice-read": {"POST": EVERYBODY},
@@ -233,6 +237,7 @@ def world(load_fleets, held_claims, ada, cleo, ben, dora, eli, settings):
         created_at=now,
         changed_at=now,
     )
+    User.objects.create(pk=1, username="service:orchid:x", service_of=ada.tenants.get())
     people = {"ada": ada, "cleo": cleo, "ben": ben, "dora": dora, "eli": eli}
     return {"anonymous": None, **people}
 
