@@ -28,8 +28,20 @@ if TYPE_CHECKING:
     from rest_framework.request import Request
 
     from claims.models import ClaimRequest
+    from portal.accounts.models import User
 
 Json = dict[str, Any]
+
+
+def refuse_others(row: ClaimRequest, person: User, code: str) -> None:
+    """Refuse a move by anybody but who asked for it.
+
+    Raises:
+        ApiProblem: 403 with this code.
+    """
+    if row.requester_id != person.pk:
+        text = _("Only who asked for it may do that: %(user)s.")
+        raise ApiProblem(403, code, text % {"user": row.requester.username})
 
 
 class MoveView(RequestView):
@@ -46,13 +58,7 @@ class MoveView(RequestView):
     def post(self, request: Request, id: UUID) -> Response:  # noqa: A002  the address's
         """Move it; the same Idempotency-Key moves it once."""
         row = self.visible(id)
-        if row.requester_id != self.person.pk:
-            raise ApiProblem(
-                403,
-                self.refusal,
-                _("Only who asked for it may do that: %(user)s.")
-                % {"user": row.requester.username},
-            )
+        refuse_others(row, self.person, self.refusal)
         body = self.body() if self.operations["POST"].body else {}
         return once(request, lambda _key: self._moved(row, body))
 

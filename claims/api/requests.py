@@ -94,6 +94,25 @@ class RequestView(ApiView):
             raise Http404(_("There is no claim request of that id for you."))
         return row
 
+    def submitted(self, body: Json, key: UUID) -> ClaimRequest:
+        """Submit what a body asks for, once a key.
+
+        Raises:
+            ApiProblem: It is refused, and where.
+        """
+        ask = Ask(body["manifest"], body["justification"], body["endsAt"])
+        try:
+            return request_claim(
+                self.person,
+                cluster_named(body["cluster"]),
+                ask,
+                key=key,
+                request_id=self.request_id,
+                now=timezone.now(),
+            )
+        except PortalError as error:
+            raise refused(error) from error
+
 
 class RequestList(RequestView):
     """Claim requests: those that are there, and new ones."""
@@ -172,18 +191,7 @@ class RequestList(RequestView):
         return {**self.wanted, "manifest": found[0]}
 
     def _submit(self, body: Json, key: UUID) -> Response:
-        ask = Ask(body["manifest"], body["justification"], body["endsAt"])
-        try:
-            made = request_claim(
-                self.person,
-                cluster_named(body["cluster"]),
-                ask,
-                key=key,
-                request_id=self.request_id,
-                now=timezone.now(),
-            )
-        except PortalError as error:
-            raise refused(error) from error
+        made = self.submitted(body, key)
         return accepted(
             made, Work.APPLY, documents.request_detail_document(made, timeline(made))
         )

@@ -51,12 +51,18 @@ class _Sent:
     digest: str
 
 
-def once(request: Request, do: Callable[[uuid.UUID], Response]) -> Response:
+def once(
+    request: Request,
+    do: Callable[[uuid.UUID], Response],
+    *,
+    keep: Callable[[Response], bool] = lambda _answer: True,
+) -> Response:
     """Carry `do` out, or answer what it answered to the same key before.
 
     Args:
         request: with an Idempotency-Key, or without: then each is its own.
         do: takes an id that is the same for the same client and key.
+        keep: whether an answer is the last word, so that it is kept.
 
     Raises:
         ApiProblem: 400 for a key of another form, 409 where the first request is
@@ -77,7 +83,10 @@ def once(request: Request, do: Callable[[uuid.UUID], Response]) -> Response:
     except BaseException:
         _rows(sent).delete()
         raise
-    _keep(sent, response)
+    if keep(response):
+        _keep(sent, response)
+    else:
+        _rows(sent).delete()
     return response
 
 

@@ -21,22 +21,31 @@ def demand_match(request: Request, etag: str) -> None:
         ApiProblem: 428 without If-Match, 412 where it names another state.
     """
     given = request.headers.get("If-Match")
+    demand_tag(given, etag, at=("header", "If-Match"))
+
+
+def demand_tag(given: str | None, etag: str, *, at: tuple[str, str]) -> None:
+    """Refuse a change of what is not as somebody saw it.
+
+    Args:
+        given: the ETags that were sent, as in If-Match.
+        etag: of the thing as it now is.
+        at: where they were sent: "header" or "pointer", and its name.
+
+    Raises:
+        ApiProblem: 428 where none was sent, 412 where they name another state.
+    """
     if given is None:
-        raise _refused(
-            428, "request.match_missing", _("Send If-Match with the ETag that you saw.")
-        )
+        text = _("Send the ETag that you saw, as If-Match.")
+        raise _refused(428, "request.match_missing", text, at)
     tags = parse_etags(given)
     if "*" not in tags and etag not in tags:
-        raise _refused(
-            412,
-            "request.match_failed",
-            _("It has changed since you read it: read it again, then decide."),
-        )
+        text = _("It has changed since you read it: read it again, then decide.")
+        raise _refused(412, "request.match_failed", text, at)
 
 
-def _refused(status: int, code: str, detail: str) -> ApiProblem:
-    place = error_at("header", "If-Match", code, detail)
-    return ApiProblem(status, code, detail, errors=[place])
+def _refused(status: int, code: str, detail: str, at: tuple[str, str]) -> ApiProblem:
+    return ApiProblem(status, code, detail, errors=[error_at(*at, code, detail)])
 
 
 def unchanged(request: Request, etag: str) -> Response | None:

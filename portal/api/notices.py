@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from django.db.models import QuerySet
     from rest_framework.request import Request
 
-    from portal.accounts.models import Tenant, User
+    from portal.accounts.models import ApiToken, Tenant, User
 
 Json = dict[str, Any]
 
@@ -391,7 +391,8 @@ class EventStream(ApiView):
 
 def _reader(request: Request) -> Any:
     """Return what reads, again and again, whether the caller may still read."""
-    token, user = request.auth, cast("User", request.user)
+    token = cast("ApiToken | None", request.auth)
+    user = cast("User", request.user)
     return lambda: present_owner(user, token, now=timezone.now())
 
 

@@ -53,17 +53,17 @@ def client_of(request: Request) -> str:
     return f"address:{request.META.get('REMOTE_ADDR', '')}"
 
 
-def take(client: str, bucket: str) -> Allowance | None:
-    """Count one request; None where nothing can be counted."""
+def take(client: str, bucket: str, count: int = 1) -> Allowance | None:
+    """Count one request, or what counts as several; None where nothing can be."""
     limit = int(settings.SLICEWISE_API_RATES[bucket])
     now = time.time()
     window = int(now // WINDOW_SECONDS)
     key = f"api-rate:{bucket}:{client}:{window}"
     try:
         cache.add(key, 0, 2 * WINDOW_SECONDS)
-        count = int(cache.incr(key))
+        taken = int(cache.incr(key, count))
     except (RedisError, OSError, ValueError) as error:
         logger.warning("requests are not counted", error=str(error))
         return None
     reset = max(1, round((window + 1) * WINDOW_SECONDS - now))
-    return Allowance(limit, max(0, limit - count), reset, exceeded=count > limit)
+    return Allowance(limit, max(0, limit - taken), reset, exceeded=taken > limit)

@@ -120,7 +120,19 @@ class ApiView(APIView):
 
     def check_throttles(self, request: Request) -> None:
         """Count the request; refuse it where too many came this minute."""
-        self.allowance = take(client_of(request), self.operation.bucket)
+        self._count(request, 1)
+
+    def count_more(self, count: int) -> None:
+        """Count a request that does the work of several as those.
+
+        Raises:
+            ApiProblem: 429; they are too many this minute.
+        """
+        if count:
+            self._count(self.request, count)
+
+    def _count(self, request: Request, count: int) -> None:
+        self.allowance = take(client_of(request), self.operation.bucket, count)
         if self.allowance and self.allowance.exceeded:
             raise ApiProblem(
                 429,
