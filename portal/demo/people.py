@@ -34,9 +34,14 @@ TENANTS = {
 # Tenant → limits in GiB, cards, memory slices and hours of cards in a month.
 BUDGETS = {
     "orchid": {
-        **{"vram_soft": 1200, "vram_hard": 1536},
-        **{"cards_soft": 16, "cards_hard": 20, "slices_soft": 32, "slices_hard": 40},
-        **{"hours_soft": 20000, "hours_hard": 30000},
+        "vram_soft": 1200,
+        "vram_hard": 1536,
+        "cards_soft": 16,
+        "cards_hard": 20,
+        "slices_soft": 32,
+        "slices_hard": 40,
+        "hours_soft": 20000,
+        "hours_hard": 30000,
     }
 }
 BUDGETS_BY = "dora@platform"

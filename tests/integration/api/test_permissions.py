@@ -53,6 +53,8 @@ READ = {"GET": EVERYBODY}
 TABLE: dict[str, dict[str, str]] = {
     "healthz": {"GET": "pppppp"},
     "readyz": {"GET": "pppppp"},
+    # By a token alone, as the API; here everybody comes with a session.
+    "metrics": {"GET": "ssssss"},
     "events": READ,
     "freshness": READ,
     # Whoever is signed in already is led to the start, whatever they send.
@@ -165,6 +167,10 @@ TABLE: dict[str, dict[str, str]] = {
     "api:view-detail": {"DELETE": "shhhhh"},  # nobody has a saved view
     "api:claim-list": READ,
     "api:claim-detail": {"GET": TENANT},
+    "api:budget-list": {"GET": EVERYBODY, "POST": "sfffaf"},
+    "api:budget-detail": {"GET": "shhhhh", "PUT": "sfffhf"},
+    "api:quota-list": {"GET": EVERYBODY, "POST": "sfffaf"},
+    "api:quota-preview": {"POST": EVERYBODY},
     "api:check": {"POST": EVERYBODY},
     "api:import": {"POST": EVERYBODY},
     "api:preview": {"POST": EVERYBODY},
