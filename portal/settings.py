@@ -72,6 +72,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "portal.core.static_files.StaticFilesMiddleware",
     "portal.core.middleware.request_id_middleware",
+    "portal.core.middleware.counting_middleware",
     "portal.core.middleware.plain_address_middleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
@@ -286,6 +287,11 @@ SLICEWISE_ENGINE_DEADLINE_SECONDS = env.float(
 SLICEWISE_OUTWARD_ALLOW = env.list("SLICEWISE_OUTWARD_ALLOW", default=[])
 # How the portal is reached, for links in what it sends; "" leaves the host out.
 SLICEWISE_PUBLIC_URL = env("SLICEWISE_PUBLIC_URL", default="").rstrip("/")
+# /metrics without a token, for whoever asks from this host itself; never behind a
+# proxy on the same host, whose requests come from there, too.
+SLICEWISE_METRICS_LOOPBACK = env.bool("SLICEWISE_METRICS_LOOPBACK", default=False)
+# Have /metrics name tenants; whoever reads it then sees them all.
+SLICEWISE_METRICS_TENANTS = env.bool("SLICEWISE_METRICS_TENANTS", default=False)
 # Events are kept and can be read again for so many days.
 SLICEWISE_NOTICE_DAYS = env.int("SLICEWISE_NOTICE_DAYS", default=30)
 # Whether the API servers' admission reviews are answered here.

@@ -9,6 +9,7 @@ from portal.accounts.decorators import requires
 from portal.accounts.domain.roles import Permission
 from portal.audit.views import trail
 from portal.core import views
+from portal.metrics.views import metrics
 
 may_audit = requires(Permission.SEE_AUDIT)
 audit = [
@@ -19,6 +20,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("portal.admission.hooks")),
     path("healthz", views.healthz, name="healthz"),
     path("readyz", views.readyz, name="readyz"),
+    path("metrics", metrics, name="metrics"),
     path(
         "c/<str:cluster>/events",
         views.events,

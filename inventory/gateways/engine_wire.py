@@ -17,6 +17,7 @@ import orjson
 from django.utils.translation import gettext as _
 
 from inventory.gateways.engine_process import EngineProcess, EngineUnavailable, accepts
+from portal.core.counting import timed
 from portal.core.errors import PortalError
 
 if TYPE_CHECKING:
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 FILL_SECONDS = 60.0
+CALL_SECONDS = "slicewise_engine_call_duration_seconds"
+# The calls that are told apart; the last part of an address.
+ASKED = frozenset({"check", "evaluate", "allocate", "copies", "rows"})
 _BASE = "http://engine"
 
 
@@ -61,6 +65,12 @@ class Call:
     path: str
     body: Json | None
     seconds: float
+
+    @property
+    def name(self) -> str:
+        """What is asked for, without the cluster's name."""
+        last = self.path.rpartition("/")[2]
+        return last if last in ASKED else "other"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +122,8 @@ def exchange(process: EngineProcess, call: Call) -> Reply:
     if not accepts(process.socket):
         return Reply(0, {})
     try:
-        response = _pool(str(process.socket)).request(**_request(call))
+        with timed(CALL_SECONDS, call=call.name):
+            response = _pool(str(process.socket)).request(**_request(call))
     except httpx.TimeoutException as error:
         raise EngineDeadline(_deadline_text()) from error
     except httpx.TransportError:
@@ -126,7 +137,8 @@ async def exchange_async(process: EngineProcess, call: Call) -> Reply:
     transport = httpx.AsyncHTTPTransport(uds=socket, verify=False)
     try:
         async with httpx.AsyncClient(transport=transport) as client:
-            response = await client.request(**_request(call))
+            with timed(CALL_SECONDS, call=call.name):
+                response = await client.request(**_request(call))
     except httpx.TimeoutException as error:
         raise EngineDeadline(_deadline_text()) from error
     except httpx.TransportError:

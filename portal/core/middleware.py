@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 import uuid
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +12,14 @@ from asgiref.sync import iscoroutinefunction
 from django.core.exceptions import BadRequest
 from django.utils.decorators import sync_and_async_middleware
 
+from portal.core.counting import count, observe
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from django.http import HttpRequest
 
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _GIVEN = re.compile(r"[A-Za-z0-9._-]{8,64}\Z")
 
 
@@ -35,6 +39,40 @@ def request_id_middleware(get_response: Callable[[HttpRequest], Any]) -> Any:
         return _end(request, get_response(request))
 
     return answer
+
+
+@sync_and_async_middleware
+def counting_middleware(get_response: Callable[[HttpRequest], Any]) -> Any:
+    """Count every request by view, method and status, and how long it takes."""
+    if iscoroutinefunction(get_response):
+
+        async def answer_async(request: HttpRequest) -> Any:
+            began = time.perf_counter()
+            return _counted(request, await get_response(request), began)
+
+        return answer_async
+
+    def answer(request: HttpRequest) -> Any:
+        began = time.perf_counter()
+        return _counted(request, get_response(request), began)
+
+    return answer
+
+
+def _counted(request: HttpRequest, response: Any, began: float) -> Any:
+    """Count an answer; a stream takes as long as it takes to begin."""
+    match = request.resolver_match
+    view = (match.view_name if match else "") or "none"
+    method = request.method if request.method in _METHODS else "other"
+    count(
+        "slicewise_http_requests_total",
+        view=view,
+        method=str(method),
+        code=str(response.status_code),
+    )
+    took = time.perf_counter() - began
+    observe("slicewise_http_request_duration_seconds", took, view=view)
+    return response
 
 
 @sync_and_async_middleware

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from inventory.models import Cluster
 from inventory.services.watching.fleet import Watchers, accept_removals
-from portal.core import logs
+from portal.core import counting, logs
 from portal.core.commands import PortalCommand
 from portal.core.errors import PortalError
 
@@ -49,6 +49,7 @@ class Command(PortalCommand):
         if options["accept_removals"]:
             return self._accept(clusters)
         logs.configure()
+        counting.start()
         stop = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stop.set())

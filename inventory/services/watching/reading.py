@@ -24,6 +24,7 @@ from inventory.gateways.errors import (
 )
 from inventory.services.watching.messages import Happened, KindState, Listed, Noted
 from inventory.services.watching.pulse import OtherCluster
+from portal.core.counting import count
 from portal.core.errors import PortalError
 
 if TYPE_CHECKING:
@@ -109,6 +110,7 @@ class Reader(threading.Thread):
 
     def _list(self, kube: Kube) -> KindState:
         """Hand over the whole list; return what the writer made of it."""
+        count("slicewise_watch_lists_total", kind=self._kind.kind)
         objects: list[dict[str, Any]] = []
         version = ""
         for page in kube.pages(self._kind):
@@ -158,6 +160,7 @@ class Reader(threading.Thread):
     def _pause_after(self, error: PortalError) -> float:
         """Note what an error means for the kind; return how long to wait."""
         if isinstance(error, WatchExpired):
+            count("slicewise_watch_expired_total", kind=self._kind.kind)
             self._version = ""
             self._note(KindState.LISTING, "")
             return self._backed_off() if self._failures else self._counted(0)

@@ -1,0 +1,26 @@
+"""What is counted over all processes."""
+
+from __future__ import annotations
+
+from django.db import models
+
+
+class Counter(models.Model):
+    """How often, or how long in all, something happened in any process so far.
+
+    Each process adds what it counted every few seconds: any of them can tell the
+    sum, and it survives their restarts.
+    """
+
+    name = models.CharField(max_length=80)
+    # JSON object of texts, its members sorted.
+    labels = models.CharField(max_length=255)
+    value = models.FloatField(default=0)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["name", "labels"], name="core_counter_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name}{self.labels} {self.value}"

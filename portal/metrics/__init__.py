@@ -1,0 +1,1 @@
+"""What Prometheus reads of the portal; it composes the apps, as `portal.urls` does."""
