@@ -11,9 +11,11 @@ import pgtrigger
 from django.conf import settings
 from django.db import models
 
-from claims.models import ClaimRequest
+from claims.models import ClaimPlan, ClaimRequest
+from inventory.models import Cluster
 
 
+@pghistory.track(pghistory.InsertEvent(), append_only=True, model_name="PolicyEvent")
 class PolicySet(models.Model):
     """One version of the policy; the highest is in force."""
 
@@ -80,6 +82,12 @@ class Approval(models.Model):
     is_open = models.BooleanField(default=True)
     decide_by = models.DateTimeField()
     created_at = models.DateTimeField()
+    # What was asked before somebody approved less; null where nobody did.
+    asked_plan = models.ForeignKey(
+        ClaimPlan, models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    asked_until = models.DateTimeField(null=True, blank=True)
+    narrowed_by = models.CharField(max_length=150, default="", blank=True)
 
     class Meta:
         constraints = [
@@ -122,7 +130,7 @@ class Decision(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["approval", "person"], name="approvals_decision_once"
+                fields=["approval", "person", "digest"], name="approvals_decision_once"
             ),
             models.CheckConstraint(
                 condition=~models.Q(verdict="deny") | ~models.Q(reason=""),
@@ -137,3 +145,126 @@ class Decision(models.Model):
 
     def __str__(self) -> str:
         return f"{self.verdict} by {self.person}"
+
+
+@pghistory.track(append_only=True, model_name="ExtensionEvent")
+class Extension(models.Model):
+    """That a request should last longer; what it is made from stays as it is."""
+
+    class State(models.TextChoices):
+        """Where it stands."""
+
+        OPEN = "open"
+        GRANTED = "granted"
+        DENIED = "denied"
+        LAPSED = "lapsed"
+
+    claim_request = models.ForeignKey(
+        ClaimRequest, models.PROTECT, related_name="extensions"
+    )
+    until = models.DateTimeField()
+    reason = models.TextField()
+    state = models.CharField(max_length=16, choices=State.choices, default=State.OPEN)
+    rule = models.JSONField()  # as it was then
+    needed = models.PositiveSmallIntegerField()  # 0: policy let it pass
+    role = models.CharField(max_length=16, default="", blank=True)
+    decide_by = models.DateTimeField()
+    asked_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["claim_request"],
+                condition=models.Q(state="open"),
+                name="approvals_extension_one_open",
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(reason=""), name="approvals_extension_with_reason"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"extension of {self.claim_request_id} until {self.until:%Y-%m-%d %H:%M}"
+
+
+@pghistory.track(
+    pghistory.InsertEvent(), append_only=True, model_name="ExtensionWordEvent"
+)
+class ExtensionWord(models.Model):
+    """One person's word on one extension; said once, never changed."""
+
+    extension = models.ForeignKey(Extension, models.PROTECT, related_name="words")
+    person = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.PROTECT, related_name="+"
+    )
+    verdict = models.CharField(max_length=16, choices=Decision.Verdict.choices)
+    reason = models.TextField(default="", blank=True)
+    said_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["extension", "person"], name="approvals_extensionword_once"
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(verdict="deny") | ~models.Q(reason=""),
+                name="approvals_extensionword_denied_with_reason",
+            ),
+        ]
+        triggers = [
+            pgtrigger.Protect(
+                name="append_only", operation=pgtrigger.Update | pgtrigger.Delete
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.verdict} by {self.person}"
+
+
+class IdleClaim(models.Model):
+    """A claim that holds devices and that no pod uses, since when, and who was told.
+
+    A row goes as soon as its claim is used again, or is gone.
+    """
+
+    cluster = models.ForeignKey(Cluster, models.CASCADE, related_name="+")
+    namespace = models.CharField(max_length=63)
+    name = models.CharField(max_length=253)
+    uid = models.CharField(max_length=64)
+    claim_request = models.ForeignKey(
+        ClaimRequest, models.CASCADE, null=True, related_name="+"
+    )
+    since = models.DateTimeField()
+    told_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "uid"], name="approvals_idleclaim_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name} since {self.since:%Y-%m-%d %H:%M}"
+
+
+class LabelledSpace(models.Model):
+    """A namespace that was seen with the label of administrative access.
+
+    The first round of a cluster notes what is there; one that comes later is told of.
+    """
+
+    cluster = models.ForeignKey(Cluster, models.CASCADE, related_name="+")
+    namespace = models.CharField(max_length=63)
+    seen_at = models.DateTimeField()
+    is_new = models.BooleanField(default=False)  # it appeared while we looked
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "namespace"], name="approvals_labelledspace_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.cluster_id}/{self.namespace}"

@@ -69,6 +69,8 @@ class Rule:
         role: whose role they must have; "" for whoever may decide.
         max_hours: the longest that may be granted.
         decide_within_hours: after which an undecided request expires.
+        idle_hours: after which devices that no pod uses are released, once their
+            owner was told; None for never.
     """
 
     name: str
@@ -88,6 +90,7 @@ class Rule:
     role: str = ""
     max_hours: int | None = None
     decide_within_hours: int = 72
+    idle_hours: int | None = None
 
     def document(self) -> dict[str, Any]:
         """Return the rule as JSON, without what is at its default."""
@@ -137,7 +140,8 @@ class Rule:
         if not (0 <= self.from_hour <= 24 and 0 <= self.to_hour <= 24):
             raise BadPolicy(f"Rule {self.name}: hours of the day go from 0 to 24.")
         lasting = 1 if self.max_hours is None else self.max_hours
-        if self.decide_within_hours < 1 or lasting < 1:
+        idle = 1 if self.idle_hours is None else self.idle_hours
+        if self.decide_within_hours < 1 or lasting < 1 or idle < 1:
             raise BadPolicy(f"Rule {self.name}: lengths of time are 1 hour or more.")
 
 
@@ -146,7 +150,7 @@ _NUMBERS = frozenset({"min_gib", "min_hours"})
 _WHOLE = frozenset(
     {
         *("min_devices", "from_hour", "to_hour"),
-        *("approvals", "max_hours", "decide_within_hours"),
+        *("approvals", "max_hours", "decide_within_hours", "idle_hours"),
     }
 )
 

@@ -16,6 +16,7 @@ from portal.approvals.domain.policy import BadPolicy, Policy, Rule, judge
 from portal.approvals.models import PolicyRule, PolicySet
 from portal.approvals.queries.policies import policy_in_force
 from portal.approvals.services.gating import asked_of
+from portal.audit.context import acting
 from portal.core.errors import PortalError
 
 if TYPE_CHECKING:
@@ -28,6 +29,12 @@ class PolicyRefused(PortalError):
     """The rules cannot be used; the message says which and why."""
 
     code = "policy.invalid"
+
+
+class PolicyChanged(PortalError):
+    """Another version is in force than the one that was looked at."""
+
+    code = "policy.changed"
 
 
 @dataclass(frozen=True)
@@ -72,17 +79,36 @@ def _mapping(document: object) -> dict[str, Any]:
     return document
 
 
-def store_policy(
-    rules: Sequence[Rule], *, by: str, note: str, now: datetime
+def store_policy(  # noqa: PLR0913  each is one fact of the change
+    rules: Sequence[Rule],
+    *,
+    by: str,
+    note: str,
+    now: datetime,
+    seen: int | None = None,
+    request_id: str = "",
 ) -> PolicySet:
     """Put a new version in force.
 
+    Args:
+        rules: in the order in which they are tried.
+        by: who does it.
+        note: why, for the record.
+        now: the moment.
+        seen: the version that the person looked at; None for whichever there is.
+        request_id: of the HTTP request, for the audit trail.
+
     Raises:
-        PolicyRefused: Somebody else stored a version at the same moment.
+        PolicyChanged: Somebody else stored a version meanwhile.
     """
     newest = PolicySet.objects.aggregate(newest=Max("version"))["newest"] or 0
+    if seen is not None and seen != newest:
+        raise PolicyChanged(_changed_text())
     try:
-        with transaction.atomic():
+        with (
+            transaction.atomic(),
+            acting(actor=by, reason=note, request_id=request_id),
+        ):
             made = PolicySet.objects.create(
                 version=newest + 1, note=note, created_by=by, created_at=now
             )
@@ -96,12 +122,12 @@ def store_policy(
                 for position, rule in enumerate(rules)
             )
     except IntegrityError as error:
-        raise PolicyRefused(
-            _(
-                "Somebody stored another version a moment ago: look at it, then try again."
-            )
-        ) from error
+        raise PolicyChanged(_changed_text()) from error
     return made
+
+
+def _changed_text() -> str:
+    return _("Somebody stored another version meanwhile: look at it, then try again.")
 
 
 def would_change(rules: Sequence[Rule], *, now: datetime) -> tuple[int, list[Changed]]:
