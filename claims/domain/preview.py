@@ -14,6 +14,9 @@ from inventory.domain.engine import Outcome
 
 Json = dict[str, Any]
 
+# How the engine's message begins where the allocator itself panicked.
+CRASH = "the allocator failed: "
+
 
 @dataclass(frozen=True, slots=True)
 class NodePreview:
@@ -77,6 +80,19 @@ class Preview:
         return next(
             (n.message for n in self.nodes.values() if n.outcome == Outcome.ERROR), ""
         )
+
+    @property
+    def crash(self) -> str:
+        """How the allocator broke down, and kube-scheduler would with it; "" if not.
+
+        Source: engine/allocate.go, which lives on where the scheduler does not.
+        """
+        crashes = (
+            n.message.removeprefix(CRASH)
+            for n in self.nodes.values()
+            if n.message.startswith(CRASH)
+        )
+        return next(crashes, "")
 
     def document(self) -> Json:
         """Return the JSON document that commands print and plans store."""

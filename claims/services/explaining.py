@@ -19,7 +19,7 @@ from claims.domain.preview import claim_of
 from claims.domain.why.changes import without_constraint, without_request
 from claims.domain.why.conjuncts import conjuncts
 from claims.domain.why.ground import Ground
-from claims.domain.why.reasons import AskReason, AskSets, Part, ask_reason
+from claims.domain.why.reasons import AskReason, AskSets, Part, ask_reason, eligible
 from claims.services.checking import world_of
 from inventory.domain.engine import Outcome
 from inventory.services.engines import async_engine_for
@@ -103,15 +103,16 @@ _GROUNDS: OrderedDict[tuple[Any, ...], Ground] = OrderedDict()
 
 
 def ground_of(cluster: Cluster, overlay: Sequence[Json] = ()) -> Ground:
-    """Return the cluster's ground, kept in memory until its revision moves on."""
+    """Return the cluster's ground, kept in memory and carried from revision to revision."""
     if overlay:
         return Ground(world_of(cluster, overlay))
-    gates = tuple(sorted(cluster.feature_gates.items()))
-    key = (cluster.pk, cluster.revision, cluster.kubernetes_version, gates)
-    found = _GROUNDS.get((*key, cluster.created_at))
-    if found is None:
-        found = Ground(world_of(cluster))
-        _GROUNDS[(*key, cluster.created_at)] = found
+    world = world_of(cluster)
+    key = (cluster.pk, cluster.created_at)
+    found = _GROUNDS.get(key)
+    if found is None or found.world is not world:
+        found = Ground(world, found)
+        _GROUNDS[key] = found
+        _GROUNDS.move_to_end(key)
         while len(_GROUNDS) > GROUNDS_KEPT:
             _GROUNDS.popitem(last=False)
     return found
@@ -190,6 +191,39 @@ async def aexplain(
     return reasons | {
         node: NodeReason(reasons[node].asks, blame) for node, blame in blames.items()
     }
+
+
+async def achoices(
+    question: Question, preview: Preview, nodes: Sequence[str]
+) -> dict[str, dict[str, int]]:
+    """Return node → ask → of how many devices it takes its own in no fixed order.
+
+    What lies in one slice has an order everywhere; what lies in several has none
+    where pools and slices come as they please. Asks that have no choice are left out.
+
+    Raises:
+        EngineUnavailable, EngineDeadline, EngineRefused: each says what to do.
+    """
+    if not preview.order_is_arbitrary or not nodes:
+        return {}
+    sets = await asets(question)
+    if sets is None:
+        return {}
+    return await asyncio.to_thread(_choices, question, sets, nodes)
+
+
+def _choices(
+    question: Question, sets: Mapping[str, AskSets], nodes: Sequence[str]
+) -> dict[str, dict[str, int]]:
+    ground, asked = question.ground, question.asked
+    found: dict[str, dict[str, int]] = {}
+    for node in nodes:
+        for ask in asked.asks:
+            free = eligible(ask, asked, sets[ask.name], ground, node)
+            slices = {ground.world.devices[device].slice_name for device in free}
+            if not ask.is_all and len(slices) > 1 and len(free) > ask.count:
+                found.setdefault(node, {})[ask.name] = len(free)
+    return found
 
 
 def unfitting(preview: Preview) -> list[str]:

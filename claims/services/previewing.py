@@ -22,7 +22,7 @@ from claims.services.change_sentences import change_sentence, where_sentence
 from claims.services.costing import acost
 from claims.services.counterfactual import achanges
 from claims.services.diagnosing import hidden_from
-from claims.services.explaining import aexplain, awhy, question_of
+from claims.services.explaining import achoices, aexplain, awhy, question_of
 from claims.services.preview import apreview, apreview_alternatives
 from claims.services.shown import (
     AlternativeRow,
@@ -36,6 +36,7 @@ from claims.services.shown import (
 from claims.services.why_sentences import (
     blame_sentence,
     first_cause,
+    pod_error_sentence,
     reason_sentence,
 )
 from inventory.domain.engine import Outcome
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from portal.accounts.models import User
 
     Reasons = Mapping[str, NodeReason]
+    Choices = Mapping[str, Mapping[str, int]]
 
 Json = dict[str, Any]
 
@@ -94,13 +96,15 @@ async def ashow(cluster: Cluster, manifest: Json, reader: Reader) -> Shown:
     preview = await apreview(cluster, [claim])
     marks = await sync_to_async(_marked)(cluster)
     question = await sync_to_async(question_of)(cluster, manifest)
-    alternatives, copies, (reasons, changes), cost = await asyncio.gather(
+    alternatives, copies, (reasons, changes), cost, choices = await asyncio.gather(
         _aalternatives(cluster, claim, preview),
         _acopies(cluster, claim, preview),
         _awhy(question, preview, reader),
         _acost(question),
+        _achoices(question, preview),
     )
-    rows = tuple(_rows(_Answers(preview, claim, marks, copies, reasons), reader))
+    answers = _Answers(preview, claim, marks, copies, reasons, choices)
+    rows = tuple(_rows(answers, reader))
     scores = sorted(
         {n.score for n in preview.nodes.values() if n.score is not None}, reverse=True
     )
@@ -115,7 +119,7 @@ async def ashow(cluster: Cluster, manifest: Json, reader: Reader) -> Shown:
         fitting=len(preview.fitting),
         undecided=sum(n.outcome == Outcome.UNDECIDED for n in preview.nodes.values()),
         total=len(preview.nodes),
-        pod_error=preview.pod_error,
+        pod_error=pod_error_sentence(preview),
         rows=rows,
         alternatives=tuple(_alternatives(alternatives)),
         best=tuple(best),
@@ -156,6 +160,16 @@ async def _awhy(
         )
     except PortalError:
         return {}, []
+
+
+async def _achoices(question: Question | None, preview: Preview) -> Choices:
+    """Return of how many devices each is one, on the nodes that are shown one by one."""
+    if question is None:
+        return {}
+    try:
+        return await achoices(question, preview, _by_score(preview)[:SHOWN_NODES])
+    except PortalError:
+        return {}
 
 
 def _helps(changes: list[Proven], reader: Reader) -> Iterator[Help]:
@@ -229,6 +243,7 @@ class _Answers:
     marks: Mapping[str, tuple[str, ...]]
     copies: Mapping[str, Copies]
     reasons: Reasons
+    choices: Choices
 
 
 def _rows(answers: _Answers, reader: Reader) -> Iterator[Row]:
@@ -242,7 +257,7 @@ def _rows(answers: _Answers, reader: Reader) -> Iterator[Row]:
             nodes=((name, marks.get(name, ())),),
             more=0,
             message="",
-            taken=tuple(_taken(node, numbers)),
+            taken=tuple(_taken(node, numbers, answers.choices.get(name, {}))),
             score=node.score,
             copies=answers.copies.get(name),
         )
@@ -304,7 +319,9 @@ def _numbers(claim: Json) -> dict[str, int]:
     }
 
 
-def _taken(node: NodePreview, numbers: Mapping[str, int]) -> Iterator[Taken]:
+def _taken(
+    node: NodePreview, numbers: Mapping[str, int], choices: Mapping[str, int]
+) -> Iterator[Taken]:
     by_request: dict[str, list[Device]] = defaultdict(list)
     for result in node.device_results():
         consumed = result.get("consumedCapacity") or {}
@@ -318,7 +335,8 @@ def _taken(node: NodePreview, numbers: Mapping[str, int]) -> Iterator[Taken]:
         by_request[str(result.get("request"))].append(device)
     for name, devices in by_request.items():
         request, _slash, alternative = name.partition("/")
-        yield Taken(request, alternative, numbers.get(name, 0), tuple(devices))
+        number, choice = numbers.get(name, 0), choices.get(name, 0)
+        yield Taken(request, alternative, number, tuple(devices), choice)
 
 
 def _alternatives(previews: list[AlternativePreview]) -> Iterator[AlternativeRow]:
@@ -332,5 +350,5 @@ def _alternatives(previews: list[AlternativePreview]) -> Iterator[AlternativeRow
             fitting=tuple(each.preview.fitting),
             undecided=sum(node.outcome == Outcome.UNDECIDED for node in nodes),
             total=len(nodes),
-            error=each.preview.pod_error,
+            error=pod_error_sentence(each.preview),
         )

@@ -22,12 +22,18 @@ class Device:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What one request gets on a node; `number` of its alternative, 0 for none."""
+    """What one request gets on a node.
+
+    Attributes:
+        number: of its alternative, 0 for none.
+        choices: of how many equal devices, in no fixed order; 0 where it is fixed.
+    """
 
     request: str
     alternative: str
     number: int
     devices: tuple[Device, ...]
+    choices: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,3 +105,8 @@ class Shown:
     has_copies: bool
     helps: tuple[Help, ...] = ()
     cost: ClaimCost | None = None
+
+    @property
+    def has_choices(self) -> bool:
+        """Whether another attempt may be given other devices."""
+        return any(each.choices for row in self.rows for each in row.taken)

@@ -12,6 +12,7 @@ from claims.domain.why.reasons import Cause
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from claims.domain.preview import Preview
     from claims.domain.why.reasons import AskReason, Loss
     from claims.services.explaining import Blame
 
@@ -57,6 +58,19 @@ def first_cause(reason: AskReason) -> str:
         Cause.CONSTRAINT: _("constraint"),
     }
     return words[loss.cause]
+
+
+def pod_error_sentence(preview: Preview) -> str:
+    """Return what ends scheduling everywhere; "" where nothing does.
+
+    It is the allocator's own text, but where that broke down.
+    """
+    if not preview.crash:
+        return preview.pod_error
+    return _(
+        "Kubernetes %(minor)s’s own allocator crashes at this claim, and kube-scheduler"
+        " would with it (%(error)s)."
+    ) % {"minor": preview.engine.get("minor"), "error": preview.crash}
 
 
 def blame_sentence(blame: Blame) -> str:

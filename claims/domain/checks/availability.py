@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from claims.domain.checks.asks import Ask, Asked
     from claims.domain.checks.facts import Facts
     from claims.domain.checks.world import Hold, World
+    from claims.domain.preview import Preview
 
 Json = dict[str, Any]
 
@@ -114,6 +115,8 @@ def availability_findings(
             continue
         yield from _tainted(ask, known.candidates, world)
         yield from _counters(ask, known.candidates, world)
+    if facts.preview and facts.preview.crash:
+        yield _crash(facts.preview, f"{asked.base}.requests")
     if facts.preview and any(
         node.outcome == Outcome.UNDECIDED for node in facts.preview.nodes.values()
     ):
@@ -125,6 +128,14 @@ def availability_findings(
         variant = "alone" if alone else ""
         values = {"requests": ", ".join(alone)}
         yield Finding("preview.budget", f"{asked.base}.requests", values, variant)
+
+
+def _crash(preview: Preview, path: str) -> Finding:
+    """Return that kube-scheduler would not survive the claim, and what helps."""
+    minor = str(preview.engine.get("minor"))
+    values = {"minor": minor, "error": preview.crash}
+    # Small slices and a count beyond them; gone in the next minor's allocator.
+    return Finding("scheduler.crash", path, values, "old" if minor == "1.34" else "")
 
 
 def _zero(ask: Ask, facts: Facts, world: World) -> Iterator[Finding]:

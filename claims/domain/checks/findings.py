@@ -69,6 +69,7 @@ CATALOGUE: dict[str, Level] = {
     "preview.counters_exhausted": _W,
     "preview.no_slices": _I,
     "preview.budget": _W,
+    "scheduler.crash": _E,
     "pool.incomplete": _W,
     "pool.invalid_counterset": _W,
     "pool.inconsistent_count": _W,

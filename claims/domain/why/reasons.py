@@ -238,6 +238,18 @@ def ask_reason(
     return replace(reason, nearest=_nearest(reason, mine, sets, ground))
 
 
+def eligible(
+    ask: Ask, asked: Asked, sets: AskSets, ground: Ground, node: str
+) -> list[str]:
+    """Return the devices of a node that nothing keeps an ask from, one by one."""
+    needed = _needed_attributes(ask, asked)
+    return [
+        device
+        for device in ground.by_node.get(node, ())
+        if device in sets.of_class and _drop(device, ask, sets, ground, needed) is None
+    ]
+
+
 def _nearest(
     reason: AskReason, mine: list[str], sets: AskSets, ground: Ground
 ) -> tuple[Near, ...]:
