@@ -32,6 +32,9 @@ SENTENCES: dict[str, _StrPromise] = {
     "import.extended_resource": _(
         "%(resource)s is served by a device plugin; with DRA the pod names a claim. The template %(template)s is added, and the containers use it."
     ),
+    "import.extended_resource.mapped": _(
+        "%(resource)s is mapped to %(classes)s here, so this may work as it stands; a claim of its own can be previewed, shared and shown. The template %(template)s is added, and the containers use it."
+    ),
     "import.extended_resource.no_class": _(
         "%(resource)s has no DeviceClass in this cluster, so no claim can stand for it. Classes: %(known)s."
     ),
@@ -93,7 +96,7 @@ SENTENCES: dict[str, _StrPromise] = {
     ),
     "claim.invalid.name_given": _("A name is missing; “%(name)s” is given."),
     "claim.invalid.name_changed": _(
-        "“%(old)s” is no name: only lower-case letters, digits and “-”; “%(name)s” is written, also where it is referred to."
+        "“%(old)s” is no name: at most 63 lower-case letters, digits and “-”; “%(name)s” is written, also where it is referred to."
     ),
     "claim.invalid.class_name": _(
         "“%(old)s” is no object name, for “/” cannot be in one; “%(name)s” is written."
@@ -118,6 +121,21 @@ SENTENCES: dict[str, _StrPromise] = {
     "class.missing.near": _("There is no DeviceClass “%(old)s”. Nearest: %(near)s."),
     "class.mixed_types.added": _(
         "Without a type the class also takes partitions and passthrough devices, and a pod that asks for a GPU may be given one; %(condition)s is added."
+    ),
+    "class.mixed_types.may_add": _(
+        "The class takes devices of every type: whole cards, partitions and passthrough. If only one is meant, %(condition)s can be added."
+    ),
+    "cel.runtime_missing_key.guarded": _(
+        "%(count)s of %(total)s devices have no “%(key)s”, such as %(example)s, and the pod would fail on every node; %(new)s is asked first."
+    ),
+    "constraint.distinct.kept_apart": _(
+        "%(one)s and %(other)s may be given shares of one device; a constraint on %(key)s would keep them apart."
+    ),
+    "constraint.no_effect.dropped": _(
+        "This has no effect: it binds one device of one claim, and each pod gets a claim of its own. It can be left out."
+    ),
+    "admin.taint_blocks.tolerated": _(
+        "adminAccess does not bypass taints: %(count)s devices, such as %(example)s, are kept out by %(taint)s. All taints can be tolerated."
     ),
     "cel.compile.flat": _(
         "Attributes and capacities are grouped by domain: %(new)s is written instead of %(old)s."

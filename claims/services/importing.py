@@ -96,7 +96,8 @@ def _opened(pieces: list[Piece]) -> Iterator[_Document]:
         try:
             source = Source(piece.text)
         except UnreadableYaml as error:
-            line = piece.line + error.line - 1 if error.line else piece.line
+            last = piece.text.rstrip("\n").count("\n")
+            line = piece.line + min((error.line or 1) - 1, last)
             problem = _fault("import.unreadable", line, error=error.message)
             yield _Document(piece, number, None, problem, [])
             continue

@@ -13,12 +13,12 @@ from claims.domain.importing.cluster import (
     class_repairs,
     constraint_key_repairs,
     device_class_repairs,
-    finding_repairs,
     parent_repairs,
     selector_repairs,
     size_repairs,
 )
 from claims.domain.importing.edits import Repair, at, text_of
+from claims.domain.importing.found import finding_repairs
 from claims.domain.importing.published import expressions_of, published_by
 from claims.domain.importing.shapes import GROUP, shape_repairs, version_repairs
 from claims.domain.importing.workloads import (

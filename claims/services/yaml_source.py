@@ -111,6 +111,7 @@ class Source:
         yaml = YAML(typ="rt", pure=True)
         yaml.preserve_quotes = True
         yaml.width = 1_000_000
+        yaml.brace_single_entry_mapping_in_flow_sequence = True
         found = _SEQUENCE.search(self.text)
         offset = max(len(found[2]) - len(found[1]), 0) if found else 2
         yaml.indent(mapping=2, sequence=offset + 2, offset=offset)
@@ -183,6 +184,8 @@ def _unreadable(error: Exception) -> UnreadableYaml:
     mark: Any = getattr(error, "problem_mark", None)
     problem = str(getattr(error, "problem", None) or error).split("\n")[0]
     text = _("This is no YAML: %(problem)s.") % {"problem": problem}
+    if "nesting depth" in problem:
+        text = _("The YAML is nested too deeply, or too long, for a manifest.")
     return UnreadableYaml(text, mark.line + 1 if mark else None)
 
 

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any
 from claims.domain.importing.asking import Asking, askings, devices_path, listed
 from claims.domain.importing.edits import (
     Append,
-    Drop,
     Edit,
     Path,
     Put,
-    Rename,
     Repair,
     at,
     text_of,
@@ -24,7 +22,6 @@ from claims.domain.importing.published import (
     Published,
     driver_in,
     expressions_of,
-    plain,
 )
 
 if TYPE_CHECKING:
@@ -36,9 +33,7 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 DEVICE_CLASS = "DeviceClass"
-SHAREABLE = "device.allowMultipleAllocations"
 _TYPES = {"gpu", "mig", "vfio"}
-_STEP = re.compile(r"([^.\[\]]+)|\[([^\]]+)\]")
 
 
 def class_repairs(
@@ -146,8 +141,18 @@ def device_class_repairs(body: Json, known: Published) -> Iterator[Repair]:
         where: Path = ("spec", "selectors", i, "cel", "expression")
         condition = f'{place.text} == "{wanted}"'
         values = {"type": wanted, "condition": condition}
-        new = _behind_driver(text, condition)
-        yield Repair("class.mixed_types", where, "added", values, (Put(where, new),))
+        edits = (Put(where, _behind_driver(text, condition)),)
+        is_meant = "gpu" in str(name).lower() or at(
+            body, ("spec", "extendedResourceName")
+        )
+        yield Repair(
+            "class.mixed_types",
+            where,
+            "added" if is_meant else "may_add",
+            values,
+            edits,
+            optional=not is_meant,
+        )
         return
 
 
@@ -245,104 +250,3 @@ def _card_key(key: str, devices: frozenset[str], world: World) -> str | None:
     if last == "uuid" and all(parent in table for table in tables):
         return parent
     return key if any(key in table for table in tables) else None
-
-
-def finding_repairs(
-    body: Json,
-    findings: list[Finding],
-    world: World,
-    candidates: Callable[[Asking], frozenset[str]],
-) -> Iterator[Repair]:
-    """Yield what the checks found and know how to put right."""
-    for found in findings:
-        path = path_of(found.path)
-        if found.replacement is not None and found.code.startswith("cel."):
-            edits: tuple[Edit, ...] = (Put(path, found.replacement),)
-            values = {**found.values, "new": found.replacement}
-            yield Repair(found.code, path, found.variant, values, edits, about="check")
-        elif found.code == "capacity.key_mismatch" and found.replacement:
-            yield _renamed_capacity(path, found)
-        elif found.code == "capacity.whole_device":
-            yield from _shared_only(body, path[:-1], found, world, candidates)
-        elif found.code == "config.parent_request":
-            yield _expanded(body, path, found)
-        elif found.code == "claim.odd" and found.variant == "both_constraints":
-            yield _two_constraints(body, path)
-        elif found.code == "constraint.key_missing":
-            yield from _instead(body, path, found)
-
-
-def path_of(text: str) -> Path:
-    """Return a path that a finding carries as steps."""
-    return tuple(
-        int(inner) if inner.isdecimal() else (plain_step or inner)
-        for plain_step, inner in _STEP.findall(text)
-    )
-
-
-def _renamed_capacity(path: Path, found: Finding) -> Repair:
-    edits = (Rename(path, str(found.replacement)),)
-    values = {**found.values, "name": found.replacement}
-    return Repair(found.code, path, "renamed", values, edits)
-
-
-def _shared_only(
-    body: Json,
-    path: Path,
-    found: Finding,
-    world: World,
-    candidates: Callable[[Asking], frozenset[str]],
-) -> Iterator[Repair]:
-    """Yield the condition that a share be taken, where the cluster has shares."""
-    ask = next((each for each in askings(body) if each.path == path), None)
-    if ask is None:
-        return
-    shared = [d for d in candidates(ask) if world.devices[d].allow_multiple_allocations]
-    if not shared:
-        yield Repair(found.code, (*path, "capacity"), "no_shares", found.values)
-        return
-    first = next(ask.selectors, None)
-    edits: tuple[Edit, ...]
-    if first is None:
-        row = {"cel": {"expression": SHAREABLE}}
-        edits = (Append((*path, "selectors"), row, "deviceClassName"),)
-    else:
-        text = f"({first[1]})" if "||" in first[1] or "?" in first[1] else first[1]
-        edits = (Put(first[0], f"{SHAREABLE} && {text}"),)
-    values = {**found.values, "shared": len(shared)}
-    yield Repair(found.code, (*path, "capacity"), "shared_only", values, edits)
-
-
-def _expanded(body: Json, path: Path, found: Finding) -> Repair:
-    """Return config that names a list, naming each of its alternatives instead."""
-    holder = path[:-1]
-    names: list[str] = []
-    for name in listed(at(body, holder[:-1]), "requests"):
-        subs = [a.name for a in askings(body) if a.sub and a.request == name]
-        names += [each for each in (subs or [name]) if each not in names]
-    values = {**found.values, "new": ", ".join(map(str, names))}
-    return Repair(found.code, holder, "expanded", values, (Put(holder, names),))
-
-
-def _two_constraints(body: Json, path: Path) -> Repair:
-    row = at(body, path)
-    other = {"distinctAttribute": row["distinctAttribute"]}
-    if row.get("requests"):
-        other = {"requests": list(row["requests"]), **other}
-    edits = (Drop((*path, "distinctAttribute")), Append(path[:-1], other))
-    return Repair("claim.odd", path, "two_constraints", {}, edits)
-
-
-def _instead(body: Json, path: Path, found: Finding) -> Iterator[Repair]:
-    """Yield the key that all devices do publish, where there is one of its name."""
-    row = at(body, path)
-    near = str(found.values.get("instead") or "")
-    if not near or "," in near or not isinstance(row, dict):
-        return
-    field = "matchAttribute" if row.get("matchAttribute") else "distinctAttribute"
-    old = str(row[field])
-    if near == old or plain(near) == plain(old):
-        return
-    values = {"old": old, "name": near}
-    edits = (Put((*path, field), near),)
-    yield Repair("constraint.key_missing", (*path, field), "renamed", values, edits)

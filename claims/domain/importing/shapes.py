@@ -65,6 +65,7 @@ def shape_repairs(body: Json) -> Iterator[Repair]:
     yield from _specs(body)
     yield from _devices(body)
     for path, request in requests_of(body):
+        yield from _spelling(path, request, (*ASK_FIELDS, *_REQUEST_FIELDS))
         yield from _flat(path, request)
         yield from _inner_constraints(body, path, request)
         yield from _names(body, path, request)

@@ -153,11 +153,17 @@ def _limits(body: Json, base: Path, spec: Json, known: Published) -> Iterator[Re
             {"name": REF, "resourceClaimTemplateName": name},
         )
     )
+    mapped = [
+        known_name
+        for known_name, known_class in known.classes.items()
+        if (known_class.get("spec") or {}).get("extendedResourceName")
+        in values["resource"].split(", ")
+    ]
     yield Repair(
         "import.extended_resource",
         where,
-        "",
-        {**values, "template": name},
+        "mapped" if mapped else "",
+        {**values, "template": name, "classes": ", ".join(mapped)},
         tuple(edits),
         adds=(_template(name, body, requests),),
     )
