@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,14 @@ from claims.domain.checks.facts import (
     Verdict,
 )
 from claims.domain.checks.findings import Finding, ObjectFinding, most_specific
-from claims.domain.checks.world import World, build_world, expressions_of, name_of
+from claims.domain.checks.world import (
+    World,
+    build_world,
+    changed_world,
+    expressions_of,
+    name_of,
+    namespace_of,
+)
 from claims.domain.defaulting import defaulted_claim
 from claims.domain.preview import claim_of
 from claims.services.filed import has_preview, identity_of
@@ -29,6 +37,7 @@ from inventory.services.engines import engine_for, gates_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from datetime import datetime
 
     from claims.domain.checks.asks import Ask, Asked
     from claims.domain.preview import Preview
@@ -53,30 +62,62 @@ class CheckedItem:
     preview: Preview | None
 
 
-# The world of each cluster as this process last built it, by the cluster's key.
-_worlds: dict[int, tuple[tuple[int, int, tuple[str, ...]], World]] = {}
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A world as this process last built it: of which revision, version and gates."""
+
+    revision: int
+    setting: tuple[int, tuple[str, ...]]
+    world: World
+
+
+WORLDS_KEPT = 4
+_worlds: OrderedDict[tuple[int, datetime], _Kept] = OrderedDict()
 
 
 def world_of(cluster: Cluster, overlay: Iterable[Json] = ()) -> World:
     """Return a cluster as checks see it, with objects laid over it.
 
-    One query where the revision moved since the last time, or something is laid
-    over it; none else.
+    Where the revision moved since the last time, one query for the objects that
+    changed since; what did not change is not read again.
     """
-    over = list(overlay)
-    minor = supported_minor(cluster.kubernetes_version)
-    state = (cluster.revision, minor, gates_of(cluster))
-    kept = _worlds.get(cluster.pk)
-    if kept and not over and kept[0] == state:
-        return kept[1]
-    stored = KubeObject.objects.filter(cluster=cluster, deleted_at=None)
-    bodies = (
-        {**body, "kind": kind} for kind, body in stored.values_list("kind", "body")
+    world = _kept_world(cluster)
+    return changed_world(
+        world, [((str(b.get("kind")), namespace_of(b), name_of(b)), b) for b in overlay]
     )
-    world = build_world([*bodies, *over], minor=minor, gates=state[2])
-    if not over:
-        _worlds[cluster.pk] = (state, world)
+
+
+def _kept_world(cluster: Cluster) -> World:
+    key = (cluster.pk, cluster.created_at)
+    setting = (supported_minor(cluster.kubernetes_version), gates_of(cluster))
+    kept = _worlds.get(key)
+    if kept and (kept.setting != setting or kept.revision > cluster.revision):
+        kept = None
+    if kept and kept.revision == cluster.revision:
+        return kept.world
+    since = kept.revision if kept else 0
+    world = kept.world if kept else build_world([], minor=setting[0], gates=setting[1])
+    world = changed_world(world, _changes_since(cluster, since))
+    _worlds[key] = _Kept(cluster.revision, setting, world)
+    _worlds.move_to_end(key)
+    while len(_worlds) > WORLDS_KEPT:
+        _worlds.popitem(last=False)
     return world
+
+
+def _changes_since(
+    cluster: Cluster, since: int
+) -> list[tuple[tuple[str, str, str], Json | None]]:
+    """Return what changed after a revision, tombstones as None; after 0 what is there."""
+    rows = KubeObject.objects.filter(cluster=cluster, revision__gt=since)
+    if not since:
+        rows = rows.filter(deleted_at=None)
+    return [
+        ((kind, namespace, name), None if gone else {**body, "kind": kind})
+        for kind, namespace, name, body, gone in rows.values_list(
+            "kind", "namespace", "name", "body", "deleted_at"
+        )
+    ]
 
 
 def check_file(

@@ -64,8 +64,10 @@ def _shared(entry: Json) -> str:
 
 
 def _is_owned(body: Json) -> bool:
-    owners = (body.get("metadata") or {}).get("ownerReferences") or []
-    return any(isinstance(owner, dict) and owner.get("controller") for owner in owners)
+    owners = (body.get("metadata") or {}).get("ownerReferences")
+    return isinstance(owners, list) and any(
+        isinstance(owner, dict) and owner.get("controller") for owner in owners
+    )
 
 
 def _pod_spec(body: Json, kind: str) -> tuple[Json, str]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from inventory.domain.gates import OLDEST_MINOR
@@ -44,6 +43,7 @@ class World:
         published: id → capacity as published, keys as the driver wrote them.
         holds: id → what claims have of it.
         rules: (taint, selector) of DeviceTaintRules that are in force.
+        keyed: kind → (namespace, name) → object, what `objects` lists.
     """
 
     minor: int
@@ -56,6 +56,7 @@ class World:
     rules: tuple[tuple[Json, Json], ...] = ()
     counters: dict[tuple[str, str], dict[str, Json]] = field(default_factory=dict)
     by_pool: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    keyed: dict[str, dict[tuple[str, str], Json]] = field(default_factory=dict)
 
     def classes(self) -> dict[str, Json]:
         """Return DeviceClasses by name."""
@@ -63,14 +64,7 @@ class World:
 
     def find(self, kind: str, namespace: str, name: str) -> Json | None:
         """Return one object, or None."""
-        return next(
-            (
-                body
-                for body in self.objects.get(kind, [])
-                if name_of(body) == name and namespace_of(body) == namespace
-            ),
-            None,
-        )
+        return self.keyed.get(kind, {}).get((namespace, name))
 
     def taints(self, device_id: str) -> list[Json]:
         """Return the device's own taints and those that rules add."""
@@ -145,56 +139,106 @@ def taint_text(taint: Json) -> str:
 
 def build_world(objects: Iterable[Json], *, minor: int, gates: Iterable[str]) -> World:
     """Return the world that these objects make; of one key the last counts."""
-    by_key: dict[Key, Json] = {
-        (str(body.get("kind")), namespace_of(body), name_of(body)): body
-        for body in objects
-    }
-    by_kind: dict[str, list[Json]] = defaultdict(list)
-    for (kind, _namespace, _name), body in by_key.items():
-        by_kind[kind].append(body)
-    pools, devices, published, counters = _pools(by_kind["ResourceSlice"], minor)
-    by_pool: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for device_id, device in devices.items():
-        by_pool[device.driver, device.pool].append(device_id)
-    return World(
-        minor=minor,
-        gates=frozenset(gates),
-        objects=dict(by_kind),
-        pools=tuple(pools),
-        devices=devices,
-        published=published,
-        holds=_holds(by_kind["ResourceClaim"]),
-        rules=tuple(_rules(by_kind["DeviceTaintRule"], frozenset(gates))),
-        counters=counters,
-        by_pool=by_pool,
+    empty = World(minor, frozenset(gates), {}, (), {}, {}, {})
+    return changed_world(empty, [(_key_of(body), body) for body in objects])
+
+
+def _key_of(body: Json) -> Key:
+    return str(body.get("kind")), namespace_of(body), name_of(body)
+
+
+def changed_world(world: World, changes: Iterable[tuple[Key, Json | None]]) -> World:
+    """Return a world after changes, the given one left as it is.
+
+    Only pools, holds and rules that a change touches are read again.
+
+    Args:
+        world: as it was.
+        changes: key → the object as it is now, None where it is gone.
+    """
+    latest = dict(changes)
+    if not latest:
+        return world
+    keyed = dict(world.keyed)
+    for kind in {kind for kind, _namespace, _name in latest}:
+        keyed[kind] = dict(keyed.get(kind, {}))
+    touched: list[tuple[Key, Json | None, Json | None]] = []
+    for key, body in latest.items():
+        kind, at = key[0], key[1:]
+        touched.append((key, keyed[kind].get(at), body))
+        if body is None:
+            keyed[kind].pop(at, None)
+        else:
+            keyed[kind][at] = body
+    lists = {kind: list(keyed[kind].values()) for kind in {key[0] for key in latest}}
+    objects = {**world.objects, **lists}
+    changed = replace(world, objects=objects, keyed=keyed)
+    changed = _with_pools(changed, [each for each in touched if _is(each, "Slice")])
+    holds = _holds_after(world.holds, [each for each in touched if _is(each, "Claim")])
+    rules = tuple(_rules(objects.get("DeviceTaintRule", []), world.gates))
+    return replace(changed, holds=holds, rules=rules)
+
+
+def _is(touched: tuple[Key, Json | None, Json | None], kind: str) -> bool:
+    return touched[0][0] == f"Resource{kind}"
+
+
+def _with_pools(
+    world: World, touched: list[tuple[Key, Json | None, Json | None]]
+) -> World:
+    """Return a world with the pools of some slices read again."""
+    stale = {pool_key(body) for each in touched for body in each[1:] if body}
+    if not stale:
+        return world
+    grouped: dict[str, list[Json]] = {key: [] for key in stale}
+    for body in world.objects["ResourceSlice"]:
+        if (key := pool_key(body)) in stale:
+            grouped[key].append(body)
+    parsed = _Parsed(world)
+    for key, bodies in grouped.items():
+        parsed.drop(key)
+        if not bodies:
+            parsed.pools.pop(key, None)
+        else:
+            parsed.read(key, bodies, combined_allowed=world.minor == OLDEST_MINOR)
+    return replace(
+        world,
+        pools=tuple(parsed.pools.values()),
+        devices=parsed.devices,
+        published=parsed.published,
+        counters=parsed.counters,
+        by_pool=parsed.by_pool,
     )
 
 
-def _pools(
-    slices: list[Json], minor: int
-) -> tuple[
-    list[PoolValue],
-    dict[str, DeviceValue],
-    dict[str, Json],
-    dict[tuple[str, str], dict[str, Json]],
-]:
-    grouped: dict[str, list[Json]] = defaultdict(list)
-    for body in slices:
-        grouped[pool_key(body)].append(body)
-    pools: list[PoolValue] = []
-    devices: dict[str, DeviceValue] = {}
-    published: dict[str, Json] = {}
-    counters: dict[tuple[str, str], dict[str, Json]] = {}
-    for bodies in grouped.values():
-        pool, found = parse_pool(bodies, combined_allowed=minor == OLDEST_MINOR)
-        pools.append(pool)
-        counters[pool.driver, pool.name] = _counter_sets(bodies, pool.generation)
+class _Parsed:
+    """What is made of slices, pool by pool; copies, so that the world stays."""
+
+    def __init__(self, world: World) -> None:
+        self.pools = {f"{pool.driver}/{pool.name}": pool for pool in world.pools}
+        self.devices, self.published = dict(world.devices), dict(world.published)
+        self.counters, self.by_pool = dict(world.counters), dict(world.by_pool)
+
+    def drop(self, key: str) -> None:
+        """Forget a pool, but not its place in the order."""
+        pool = self.pools.get(key)
+        if pool is None:
+            return
+        self.counters.pop((pool.driver, pool.name), None)
+        for device_id in self.by_pool.pop((pool.driver, pool.name), ()):
+            del self.devices[device_id], self.published[device_id]
+
+    def read(self, key: str, bodies: list[Json], *, combined_allowed: bool) -> None:
+        """Read a pool from its slices."""
+        pool, found = parse_pool(bodies, combined_allowed=combined_allowed)
+        self.pools[key] = pool
+        self.counters[pool.driver, pool.name] = _counter_sets(bodies, pool.generation)
         raw = _raw_capacity(bodies, pool.generation)
-        for device in found:
-            device_id = f"{device.driver}/{device.pool}/{device.name}"
-            devices[device_id] = device
-            published[device_id] = raw.get(device.name, {})
-    return pools, devices, published, counters
+        ids = {f"{key}/{device.name}": device for device in found}
+        self.devices |= ids
+        self.published |= {i: raw.get(device.name, {}) for i, device in ids.items()}
+        if ids:
+            self.by_pool[pool.driver, pool.name] = list(ids)
 
 
 def _newest(bodies: list[Json], generation: int) -> list[Json]:
@@ -223,12 +267,28 @@ def _raw_capacity(bodies: list[Json], generation: int) -> dict[str, Json]:
     }
 
 
-def _holds(claims: list[Json]) -> dict[str, list[Hold]]:
-    holds: dict[str, list[Hold]] = defaultdict(list)
-    for body in claims:
-        for value in parse_allocations(body):
-            holds[id_of(value)].append(Hold(namespace_of(body), name_of(body), value))
-    return dict(holds)
+def _holds_after(
+    holds: dict[str, list[Hold]], touched: list[tuple[Key, Json | None, Json | None]]
+) -> dict[str, list[Hold]]:
+    """Return what claims hold once those touched hold what they now say."""
+    if not touched:
+        return holds
+    after = dict(holds)
+    for (_kind, namespace, name), before, _now in touched:
+        for device_id in {id_of(value) for value in parse_allocations(before or {})}:
+            kept = [
+                hold
+                for hold in after.get(device_id, ())
+                if (hold.namespace, hold.name) != (namespace, name)
+            ]
+            after.pop(device_id, None)
+            if kept:
+                after[device_id] = kept
+    for (_kind, namespace, name), _before, now in touched:
+        for value in parse_allocations(now or {}):
+            held = after.get(id_of(value), [])
+            after[id_of(value)] = [*held, Hold(namespace, name, value)]
+    return after
 
 
 def _rules(bodies: list[Json], gates: frozenset[str]) -> list[tuple[Json, Json]]:

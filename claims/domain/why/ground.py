@@ -25,11 +25,22 @@ Amounts = dict[Counter, Fraction]
 
 
 class Ground:
-    """A world with what reasons need of it, each worked out once."""
+    """A world with what reasons need of it, each worked out once.
 
-    def __init__(self, world: World) -> None:
+    Args:
+        world: as it is now.
+        before: that of an earlier revision, from which is taken what has not changed.
+    """
+
+    def __init__(self, world: World, before: Ground | None = None) -> None:
         self.world = world
-        self.by_node = reached(world)
+        same = before is not None and all(
+            before.world.objects.get(kind) is world.objects.get(kind)
+            for kind in ("Node", "ResourceSlice")
+        )
+        self.by_node: dict[str, tuple[str, ...]] = (
+            before.by_node if before and same else reached(world)
+        )
         self.pools: dict[tuple[str, str], PoolValue] = {
             (pool.driver, pool.name): pool for pool in world.pools
         }
