@@ -219,10 +219,10 @@ def _counted() -> Iterator[Metric]:
     found: defaultdict[str, list[tuple[dict[str, str], float]]] = defaultdict(list)
     for name, labels, value in counted():
         found[name].append((labels, value))
-    for name, (labels, text) in COUNTERS.items():
-        counter = CounterMetricFamily(name, text, labels=labels)
+    for name, (names, text) in COUNTERS.items():
+        counter = CounterMetricFamily(name, text, labels=names)
         for each, value in found[f"{name}_total"]:
-            counter.add_metric([each.get(label, "") for label in labels], value)
+            counter.add_metric([each.get(label, "") for label in names], value)
         yield counter
     for name, (label, text) in HISTOGRAMS.items():
         metric = HistogramMetricFamily(name, text, labels=[label])
