@@ -20,7 +20,6 @@ from django.db import Error, connection
 from django.db.models import F
 
 from portal.core.live import release_connections
-from portal.core.models import Counter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -114,6 +113,9 @@ def flush() -> None:
 
 def _add(taken: dict[_Key, float]) -> None:
     """Add amounts in the order of their keys, so that two processes never lock."""
+    # Models are there only where Django is set up; who counts need not be.
+    from portal.core.models import Counter
+
     keys = sorted(taken)
     table = Counter._meta.db_table
     with connection.cursor() as cursor:
@@ -131,6 +133,8 @@ def _add(taken: dict[_Key, float]) -> None:
 
 def counted() -> list[tuple[str, dict[str, str], float]]:
     """Return (name, labels, value) of all that was counted, by name; one query."""
+    from portal.core.models import Counter
+
     rows = Counter.objects.order_by(F("name"), F("labels"))
     found = rows.values_list("name", "labels", "value")
     return [(name, orjson.loads(labels), value) for name, labels, value in found]
