@@ -16,6 +16,7 @@ import uvicorn
 from asgiref.sync import sync_to_async
 from django.core.handlers.asgi import ASGIHandler
 from django.core.handlers.exception import convert_exception_to_response
+from django.db import close_old_connections
 from django.utils import timezone
 
 from portal.admission.services.certificates import (
@@ -64,7 +65,12 @@ class HookServer:
             timeout_keep_alive=90,
         )
         self.client_ca = client_ca
+        self.server = uvicorn.Server(self.config)
         self._serving: int | None = None
+
+    def stop(self) -> None:
+        """Have `run` return soon; from any thread."""
+        self.server.should_exit = True
 
     def run(self) -> None:
         """Serve until we are told to end.
@@ -85,7 +91,7 @@ class HookServer:
     async def _serve(self, context: ssl.SSLContext) -> None:
         reloading = asyncio.create_task(self._keep_fresh(context))
         try:
-            await uvicorn.Server(self.config).serve()
+            await self.server.serve()
         finally:
             reloading.cancel()
 
@@ -100,8 +106,11 @@ class HookServer:
     def _reload(self, context: ssl.SSLContext) -> None:
         """Renew what is due, and serve with what is newest."""
         now = timezone.now()
-        renew(now=now)
-        row = serving_certificate(now=now)
+        try:
+            renew(now=now)
+            row = serving_certificate(now=now)
+        finally:
+            close_old_connections()
         if row is None:
             raise NoCertificate("There is no certificate to serve with.")
         if row.pk != self._serving:

@@ -154,7 +154,7 @@ class Amounts:
 
 def forbidden_breaches(rule: GuardRule, review: Review) -> Iterator[Breach]:
     """Yield forbidden classes and selectors that a claim or template asks for."""
-    if review.kind not in {CLAIM, TEMPLATE} or not rule.covers(review.namespace):
+    if review.kind == DEVICE_CLASS or not rule.covers(review.namespace):
         return
     for name in class_names(review.body):
         if any(fnmatchcase(name, each) for each in rule.params.get("classes") or ()):

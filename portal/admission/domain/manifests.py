@@ -101,10 +101,39 @@ def manifests(
     """
     live = [rule for rule in rules if rule.mode is not GuardMode.OFF]
     return [
+        *roles(address.namespace),
         policy(admin_namespaces),
         policy_binding(),
         validating(live, address, pods=pods, exempt=exempt),
         mutating(address, exempt=exempt),
+    ]
+
+
+def roles(namespace: str) -> list[Json]:
+    """Return the one right that the portal's own account needs: to renew the caBundle."""
+    group = "rbac.authorization.k8s.io"
+    name = "slicewise:admission"
+    metadata = {"name": name, "labels": {"app.kubernetes.io/managed-by": "slicewise"}}
+    rule = {
+        "apiGroups": ["admissionregistration.k8s.io"],
+        "resources": [
+            "validatingwebhookconfigurations",
+            "mutatingwebhookconfigurations",
+        ],
+        "resourceNames": [NAME],
+        "verbs": ["get", "patch"],
+    }
+    role = {"apiVersion": f"{group}/v1", "kind": "ClusterRole", "metadata": metadata}
+    return [
+        {**role, "rules": [rule]},
+        {
+            **role,
+            "kind": "ClusterRoleBinding",
+            "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": name},
+            "subjects": [
+                {"kind": "ServiceAccount", "name": "slicewise", "namespace": namespace}
+            ],
+        },
     ]
 
 

@@ -11,6 +11,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from claims.domain.manifest import claim_spec
 from inventory.domain.convert import to_v1
 
 Json = dict[str, Any]
@@ -32,7 +33,7 @@ EXTRA_KEY = "slicewise.io/request-id"
 # Who makes claims out of templates, and claims for extended resources.
 CONTROLLERS = frozenset(
     {
-        "system:serviceaccount:kube-system:resourceclaim-controller",
+        "system:serviceaccount:kube-system:resource-claim-controller",
         "system:kube-controller-manager",
         "system:kube-scheduler",
     }
@@ -111,7 +112,10 @@ def read_review(document: Any) -> Review:
     raw = _mapping(request, "object")
     user = _mapping(request, "userInfo")
     _check_shape(raw, kind)
-    body = to_v1({"apiVersion": f"{group}/{version}" if group else version, **raw})
+    body = to_v1({**raw, "apiVersion": f"{group}/{version}" if group else version})
+    body = {**body, "kind": kind}
+    if kind in {CLAIM, TEMPLATE}:
+        _check_claim(claim_spec(body))
     return Review(
         uid=uid,
         kind=kind,
@@ -123,7 +127,7 @@ def read_review(document: Any) -> Review:
         groups=tuple(map(str, _list(user.get("groups")))),
         extra=_extra(user.get("extra")),
         dry_run=request.get("dryRun") is True,
-        body={**body, "kind": kind},
+        body=body,
         raw=raw,
     )
 
@@ -150,6 +154,51 @@ def _check_shape(raw: Json, kind: str) -> None:
             raise BadReview(f"request.object.{key} is missing or no object.")
     if kind == TEMPLATE and not isinstance(raw["spec"].get("spec", {}), dict):
         raise BadReview("request.object.spec.spec is no object.")
+
+
+# Of a request in any version: what is read of it, and of what type it is.
+_TYPES: dict[str, type] = {
+    "selectors": list,
+    "tolerations": list,
+    "capacity": dict,
+    "deviceClassName": str,
+    "count": int,
+}
+
+
+def _check_claim(spec: Json) -> None:
+    """Refuse a claim that no API server would send, before anything walks it."""
+    devices = spec.get("devices") or {}
+    if not isinstance(devices, dict):
+        raise BadReview("spec.devices is no object.")
+    for request in _objects(devices.get("requests"), "spec.devices.requests"):
+        if not isinstance(request.get("name", ""), str):
+            raise BadReview("The name of a request is no text.")
+        exactly = [request["exactly"]] if request.get("exactly") else []
+        _check_asks(exactly, "exactly")
+        _check_asks(request.get("firstAvailable"), "firstAvailable")
+    for key in ("constraints", "config"):
+        _objects(devices.get(key), f"spec.devices.{key}")
+
+
+def _check_asks(value: Any, name: str) -> None:
+    for ask in _objects(value, name):
+        for key, wanted in _TYPES.items():
+            if ask.get(key) is not None and not isinstance(ask[key], wanted):
+                raise BadReview(f"{key} of {name} is of the wrong type.")
+        for selector in _objects(ask.get("selectors"), "selectors"):
+            if not isinstance(selector.get("cel") or {}, dict):
+                raise BadReview("cel of a selector is no object.")
+        amounts = (ask.get("capacity") or {}).get("requests") or {}
+        if not isinstance(amounts, dict):
+            raise BadReview("capacity.requests is no object.")
+
+
+def _objects(value: Any, name: str) -> list[Json]:
+    items = [] if value is None else value
+    if not isinstance(items, list) or not all(isinstance(i, dict) for i in items):
+        raise BadReview(f"{name} is no list of objects.")
+    return items
 
 
 def _extra(value: Any) -> dict[str, tuple[str, ...]]:

@@ -38,7 +38,7 @@ def trust_in(cluster: Cluster, *, now: datetime) -> list[str]:
     configuration that changed meanwhile is left to the next time.
 
     Raises:
-        GatewayError: The API server cannot be asked, or does not let us.
+        KubeError: The API server cannot be asked, or does not let us.
     """
     kube = kube_for(cluster, AS_ITSELF)
     bundle = ca_bundle(now=now)

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.utils import translation
 
 from inventory.models import Cluster
-from portal.admission.domain.advice import Outcome
+from portal.admission.domain.advice import AdvisorMode, Outcome
 from portal.admission.domain.guards import (
     FailurePolicy,
     GuardKind,
@@ -22,7 +22,11 @@ from portal.admission.domain.guards import (
     concerns,
 )
 from portal.admission.domain.review import CLAIM, Verdict
-from portal.admission.queries.rules import rules_in_force
+from portal.admission.queries.rules import (
+    advisor_setting,
+    fallbacks_in_force,
+    rules_in_force,
+)
 from portal.admission.services.guarding import breaches_of
 from portal.admission.services.mutating import changed_by_advice
 from portal.admission.services.recording import link, record_breaches, tally
@@ -116,9 +120,17 @@ def validate(
     verdict, breaches = kept
     if not review.dry_run:
         tally.add((rule.id for rule in rules), breaches)
-        if review.kind == CLAIM and review.object_uid:
+        if _may_have_been_judged_before(cluster, review):
             link(cluster, review, now=now)
     return verdict
+
+
+def _may_have_been_judged_before(cluster: Cluster, review: Review) -> bool:
+    """Return whether the mutating webhook may have kept something about a claim."""
+    if review.kind != CLAIM or not review.object_uid:
+        return False
+    is_asked = advisor_setting().mode != AdvisorMode.OFF
+    return is_asked or bool(fallbacks_in_force(cluster))
 
 
 def _judged(

@@ -106,7 +106,7 @@ def _document(request: HttpRequest) -> object:
 
 
 def _judged(judge: Judge, review: Review) -> Verdict:
-    """Judge in a thread of the pool, whose connection to the database stays open."""
+    """Judge in a thread of the pool; most verdicts are kept and need no database."""
     try:
         return judge(review)
     except NoSuchCluster as error:
@@ -116,10 +116,11 @@ def _judged(judge: Judge, review: Review) -> Verdict:
         raise _Refused(503, error.message) from error
     except DatabaseError as error:
         logger.exception("a review was not judged")
-        close_old_connections()
         raise _Refused(
             503, "The database cannot be used: see the portal's log."
         ) from error
+    finally:
+        close_old_connections()
 
 
 def _refused(status: int, message: str) -> HttpResponse:

@@ -1,0 +1,90 @@
+"""Admission reviews as an API server sends them."""
+
+from __future__ import annotations
+
+import base64
+import json
+import uuid
+
+ADA = {"username": "ada@orchid", "groups": ["slicewise:orchid"]}
+CONTROLLER = {
+    "username": "system:serviceaccount:kube-system:resource-claim-controller",
+    "groups": ["system:serviceaccounts"],
+}
+MULTIPLE = "gpu.nvidia.com"
+
+
+def claim(
+    namespace="ai-training",
+    name="wish",
+    kind="ResourceClaim",
+    labels=None,
+    version="v1",
+    **asked,
+):
+    """Return a claim or template as it will be stored."""
+    exactly = {
+        "deviceClassName": "gpu.nvidia.com",
+        "allocationMode": "ExactCount",
+        "count": 1,
+        **asked,
+    }
+    request = {"name": "gpu", "exactly": exactly}
+    if version == "v1beta1":
+        request = {"name": "gpu", **exactly}
+    spec = {"devices": {"requests": [request]}}
+    if kind == "ResourceClaimTemplate":
+        spec = {"spec": spec}
+    return {
+        "apiVersion": f"resource.k8s.io/{version}",
+        "kind": kind,
+        "metadata": {
+            "name": name,
+            "namespace": namespace,
+            "uid": str(uuid.uuid4()),
+            **({"labels": labels} if labels else {}),
+        },
+        "spec": spec,
+    }
+
+
+def device_class(*expressions, name="risky"):
+    """Return a DeviceClass with some selectors."""
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "DeviceClass",
+        "metadata": {"name": name, "uid": str(uuid.uuid4())},
+        "spec": {"selectors": [{"cel": {"expression": e}} for e in expressions]},
+    }
+
+
+def review(body, user=ADA, *, dry_run=False, operation="CREATE", extra=None):
+    """Return the AdmissionReview for an object."""
+    group, _slash, version = body["apiVersion"].rpartition("/")
+    user = {**user, **({"extra": extra} if extra else {})}
+    return {
+        "apiVersion": "admission.k8s.io/v1",
+        "kind": "AdmissionReview",
+        "request": {
+            "uid": str(uuid.uuid4()),
+            "kind": {"group": group, "version": version, "kind": body["kind"]},
+            "resource": {"group": group, "version": version, "resource": "x"},
+            "operation": operation,
+            "namespace": body["metadata"].get("namespace", ""),
+            "name": body["metadata"].get("name", ""),
+            "userInfo": user,
+            "dryRun": dry_run,
+            "object": body,
+        },
+    }
+
+
+def portal(request_id):
+    """Return the portal's mark, as userInfo.extra carries it."""
+    return {"slicewise.io/request-id": [str(request_id)]}
+
+
+def patch_of(response):
+    """Return the JSON patch of a response, or None."""
+    text = response.get("patch")
+    return json.loads(base64.b64decode(text)) if text else None
