@@ -14,6 +14,7 @@ from claims.views import (
     preview,
     requests,
     selectors,
+    snippets,
     whatif,
 )
 
@@ -23,6 +24,11 @@ urlpatterns = [
     path("c/<str:cluster>/compose/cel/", cel.compose_cel, name="compose-cel"),
     path(
         "c/<str:cluster>/compose/checks/", checks.compose_checks, name="compose-checks"
+    ),
+    path(
+        "c/<str:cluster>/compose/workloads/",
+        snippets.compose_snippets,
+        name="compose-snippets",
     ),
     path(
         "c/<str:cluster>/compose/manifest/",
@@ -51,6 +57,11 @@ urlpatterns = [
         "requests/<uuid:public_id>/retry/",
         requests.request_retry,
         name="request-retry",
+    ),
+    path(
+        "requests/<uuid:public_id>/workload/",
+        snippets.request_snippet,
+        name="request-snippet",
     ),
     path("requests/<uuid:public_id>/pod/", requests.request_pod, name="request-pod"),
     path("c/<str:cluster>/whatif/", whatif.whatif, name="whatif"),

@@ -18,8 +18,8 @@ from django.views.decorators.vary import vary_on_headers
 from claims.domain.follow import FINISHED
 from claims.domain.lifecycle import State, sources_of
 from claims.domain.manifest import ordered
-from claims.domain.pod import pod_using
 from claims.queries.requests import following, mine, timeline, visible_to
+from claims.services.bundles import snippets_of
 from claims.services.ending import cancel
 from claims.services.gate import the_gate
 from claims.services.releasing import release
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 PER_PAGE = 50
 CANCELLABLE = frozenset(sources_of(State.CANCELLED))
-SNIPPET_IMAGE = "registry.example.com/your/image:tag"
 
 
 @require_GET
@@ -176,7 +175,5 @@ def _detail(request: PortalRequest, claim_request: ClaimRequest) -> dict[str, An
             if pod.phase not in FINISHED or not pod.terminating
         ],
         "manifest_yaml": dump(ordered(plan.manifest)),
-        "pod_yaml": dump(
-            pod_using(plan.kind, plan.name, plan.namespace, SNIPPET_IMAGE)
-        ),
+        "snippets": snippets_of(plan.manifest),
     }
