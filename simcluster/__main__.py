@@ -15,6 +15,7 @@ from ruamel.yaml.error import YAMLError
 
 from simcluster.access import AUTHENTICATED, MASTERS, Access, User, read_tokens
 from simcluster.app import Api
+from simcluster.binding import Pace
 from simcluster.controllers import Controllers
 from simcluster.engine import Engine
 from simcluster.fleet import DEMO, begin, read
@@ -70,6 +71,9 @@ def _options() -> argparse.Namespace:
     add(
         "--tick", type=float, default=1.0, help="seconds between looks without a change"
     )
+    add("--attach", type=float, default=5, help="seconds until a driver tells")
+    add("--binding-timeout", type=float, default=600, help="seconds to wait for it")
+    add("--backoff", type=float, default=10, help="seconds until the next attempt")
     return parser.parse_args()
 
 
@@ -106,7 +110,8 @@ async def _serve(
         await asyncio.sleep(0.01)
     sys.stdout.write(f"{url}\n")
     sys.stdout.flush()
-    controllers = Controllers(store, registry, engine, options.tick)
+    pace = Pace(options.attach, options.binding_timeout, options.backoff)
+    controllers = Controllers(store, registry, engine, options.tick, pace)
     controlling = asyncio.create_task(controllers.run())
     await serving
     controlling.cancel()

@@ -8,6 +8,7 @@ import uuid
 from collections import Counter
 
 from inventory.domain.engine import NodeAnswer, Outcome
+from simcluster.binding import Binder, Pace
 from simcluster.engine import DECISIVE, Engine
 from simcluster.kinds import (
     BY_NAME,
@@ -20,6 +21,7 @@ from simcluster.kinds import (
     TEMPLATE,
     Object,
 )
+from simcluster.placing import refuses, sentence
 from simcluster.refusals import Refusal
 from simcluster.registry import Registry, Write, moment
 from simcluster.storage import Store
@@ -35,9 +37,15 @@ class Controllers:
     """One loop that looks at everything after every change."""
 
     def __init__(
-        self, store: Store, registry: Registry, engine: Engine, tick: float
+        self,
+        store: Store,
+        registry: Registry,
+        engine: Engine,
+        tick: float,
+        pace: Pace,
     ) -> None:
         """Take the parts; `tick` is how long to wait at most, in seconds."""
+        self._binder = Binder(store, pace)
         self._store, self._registry, self._engine = store, registry, engine
         self._tick = tick
         self._seen = store.version
@@ -67,9 +75,10 @@ class Controllers:
         for pod in self._store.items(POD):
             if self._waits(pod):
                 await self._make_claims(pod)
+        self._binder.attach()
         self._look_at_changes()
         for pod in self._store.items(POD):
-            if self._waits(pod):
+            if self._waits(pod) and not self._is_binding(pod):
                 await self._schedule(pod)
 
     def _waits(self, pod: Object) -> bool:
@@ -246,18 +255,40 @@ class Controllers:
         ]
         if not fitting:
             why = Counter(nodes[name] or answers[name].message for name in nodes)
-            return self._refuse(pod, "Unschedulable", _sentence(why))
+            return self._refuse(pod, "Unschedulable", sentence(why))
+        return self._place(pod, claims, answers, fitting)
+
+    def _place(
+        self,
+        pod: Object,
+        claims: list[Object],
+        answers: dict[str, NodeAnswer],
+        fitting: list[str],
+    ) -> None:
+        """Allocate a pod's claims on the best node; bind it, if all is ready."""
         scores = {name: answers[name].score or 0 for name in fitting if answers}
         best = min(fitting, key=lambda name: (-scores.get(name, 0), name))
         results = (answers[best].results or []) if claims else []
         for claim, result in zip(claims, results, strict=True):
             self._allocate(claim, result, pod)
-        return self._bind(pod, best)
+        uid = pod["metadata"]["uid"]
+        if not self._binder.begin(uid, best, self._claims(pod) or []):
+            self._bind(pod, best)
+
+    def _is_binding(self, pod: Object) -> bool:
+        """Go on with a pod whose devices are being made ready; say whether it is one."""
+        step = self._binder.step(pod["metadata"]["uid"], self._claims(pod) or [])
+        if step.node:
+            self._bind(pod, step.node)
+        if step.why:
+            text = f'running PreBind plugin "DynamicResources": {step.why}'
+            self._refuse(pod, "SchedulerError", text)
+        return step.goes_on
 
     def _nodes(self, pod: Object) -> dict[str, str]:
         """Return why each node takes no such pod; an empty text where it may."""
         nodes = self._store.items(NODE)
-        return {node["metadata"]["name"]: _refuses(node, pod) for node in nodes}
+        return {node["metadata"]["name"]: refuses(node, pod) for node in nodes}
 
     def _claims(self, pod: Object) -> list[Object] | None:
         """Return a pod's claims, or None while some do not exist."""
@@ -284,7 +315,8 @@ class Controllers:
         status.setdefault("allocation", {**result, "allocationTimestamp": moment()})
         user = {"resource": POD.plural, "name": pod["metadata"]["name"]}
         user["uid"] = pod["metadata"]["uid"]
-        status["reservedFor"] = [*status.get("reservedFor", []), user]
+        users = [each for each in status.get("reservedFor", []) if each != user]
+        status["reservedFor"] = [*users, user]
         finalizers = list(dict.fromkeys([*metadata.get("finalizers", []), FINALIZER]))
         metadata = {**metadata, "finalizers": finalizers}
         self._store.put(CLAIM, {**claim, "metadata": metadata, "status": status})
@@ -340,38 +372,3 @@ class Controllers:
             "reportingComponent": source,
         }
         self._store.put(EVENT, event)
-
-
-def _refuses(node: Object, pod: Object) -> str:
-    """Return why a node takes no such pod, or an empty text."""
-    if node.get("spec", {}).get("unschedulable"):
-        return "node(s) were unschedulable"
-    labels = node["metadata"].get("labels", {}).items()
-    if not pod["spec"].get("nodeSelector", {}).items() <= labels:
-        return "node(s) didn't match Pod's node affinity/selector"
-    for taint in node.get("spec", {}).get("taints", []):
-        if taint["effect"] != "PreferNoSchedule" and not _is_tolerated(taint, pod):
-            return f"node(s) had untolerated taint(s) {{{taint['key']}}}"
-    return ""
-
-
-def _is_tolerated(taint: Object, pod: Object) -> bool:
-    return any(
-        each.get("key") in (None, "", taint["key"])
-        and each.get("effect") in (None, "", taint["effect"])
-        and (
-            each.get("operator") == "Exists" or each.get("value") == taint.get("value")
-        )
-        for each in pod["spec"].get("tolerations", [])
-    )
-
-
-def _sentence(why: Counter[str]) -> str:
-    """Return the scheduler's sentence on why no node takes a pod."""
-    total = why.total()
-    if not total:
-        return "no nodes available to schedule pods"
-    reasons = ", ".join(f"{count} {text}" for text, count in sorted(why.items()))
-    available = f"0/{total} nodes are available"
-    unhelpful = f"{total} Preemption is not helpful for scheduling"
-    return f"{available}: {reasons}. preemption: {available}: {unhelpful}."

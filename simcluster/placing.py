@@ -1,0 +1,42 @@
+"""Why a node takes no such pod, in the scheduler's words."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from simcluster.kinds import Object
+
+
+def refuses(node: Object, pod: Object) -> str:
+    """Return why a node takes no such pod, or an empty text."""
+    if node.get("spec", {}).get("unschedulable"):
+        return "node(s) were unschedulable"
+    labels = node["metadata"].get("labels", {}).items()
+    if not pod["spec"].get("nodeSelector", {}).items() <= labels:
+        return "node(s) didn't match Pod's node affinity/selector"
+    for taint in node.get("spec", {}).get("taints", []):
+        if taint["effect"] != "PreferNoSchedule" and not _is_tolerated(taint, pod):
+            return f"node(s) had untolerated taint(s) {{{taint['key']}}}"
+    return ""
+
+
+def _is_tolerated(taint: Object, pod: Object) -> bool:
+    return any(
+        each.get("key") in (None, "", taint["key"])
+        and each.get("effect") in (None, "", taint["effect"])
+        and (
+            each.get("operator") == "Exists" or each.get("value") == taint.get("value")
+        )
+        for each in pod["spec"].get("tolerations", [])
+    )
+
+
+def sentence(why: Counter[str]) -> str:
+    """Return the scheduler's sentence on why no node takes a pod."""
+    total = why.total()
+    if not total:
+        return "no nodes available to schedule pods"
+    reasons = ", ".join(f"{count} {text}" for text, count in sorted(why.items()))
+    available = f"0/{total} nodes are available"
+    unhelpful = f"{total} Preemption is not helpful for scheduling"
+    return f"{available}: {reasons}. preemption: {available}: {unhelpful}."
