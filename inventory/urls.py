@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from inventory.views import catalogue, devices, fleet, gpus, history
+from inventory.views import catalogue, clusters, devices, fleet, gpus, history
 
 app_name = "inventory"
 urlpatterns = [
@@ -25,9 +25,19 @@ urlpatterns = [
         name="device-detail",
     ),
     path("c/<str:cluster>/pools/", catalogue.pool_list, name="pool-list"),
+    path(
+        "c/<str:cluster>/pools/<str:driver>/<path:pool>/",
+        catalogue.pool_detail,
+        name="pool-detail",
+    ),
     path("c/<str:cluster>/classes/", catalogue.class_list, name="class-list"),
     path("c/<str:cluster>/domains/", catalogue.domain_list, name="domain-list"),
     path("c/<str:cluster>/history/", history.history, name="history"),
     path("c/<str:cluster>/history.csv", history.history_csv, name="history-csv"),
-    path("clusters/", catalogue.cluster_list, name="cluster-list"),
+    path("clusters/", clusters.cluster_list, name="cluster-list"),
+    path(
+        "clusters/<str:cluster>/prometheus/",
+        clusters.prometheus_set,
+        name="prometheus-set",
+    ),
 ]

@@ -147,7 +147,6 @@ def class_detail_document(use: ClassUse, users: ClassUsers) -> Json:
 
 def domain_document(domain: ComputeDomain) -> Json:
     """Return a ComputeDomain with its nodes."""
-    members = {member.node: member for member in domain.members}
     return {
         "namespace": domain.namespace,
         "name": domain.name,
@@ -158,14 +157,14 @@ def domain_document(domain: ComputeDomain) -> Json:
         "channelMode": domain.channels,
         "nodes": [
             {
-                "name": node,
-                "member": node in members,
-                "clique": (node in members and members[node].clique) or None,
-                "state": (node in members and members[node].state) or None,
-                "channels": [_held(d) for d in domain.of_node(node, "channel")],
-                "daemons": [_held(d) for d in domain.of_node(node, "daemon")],
+                "name": node.name,
+                "member": node.member is not None,
+                "clique": node.clique or None,
+                "state": (node.member and node.member.state) or None,
+                "channels": [_held(each) for each in node.channels],
+                "daemons": [_held(each) for each in node.daemons],
             }
-            for node in domain.nodes
+            for node in domain.rows
         ],
     }
 

@@ -26,6 +26,12 @@ class Cluster(s.Serializer[Any]):
     )
 
 
+class ClusterBody(s.Serializer[Any]):
+    prometheusUrl = s.CharField(
+        max_length=500, allow_blank=True, help_text="Below which /api/v1/query lies."
+    )
+
+
 class SumOfMemory(s.Serializer[Any]):
     total = s.IntegerField(help_text="Bytes.")
     totalAtLeast = s.BooleanField(help_text="There may be more than `total`.")

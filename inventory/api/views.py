@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from django.http import Http404
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from drf_spectacular.utils import OpenApiExample
 
 from inventory.api import documents, parameters, serializers
 from inventory.api.base import ClusterView, reading
@@ -25,11 +26,15 @@ from inventory.queries.nodes import node_page
 from inventory.queries.pools import PoolFilter, pool_keyset
 from inventory.queries.rows import card_row, placement_rows
 from inventory.services.availability import ClassUse, class_uses
+from inventory.services.metering import set_prometheus
 from inventory.services.reach import reach_of
-from portal.api.operations import PageParameters
+from portal.accounts.domain.roles import Permission
+from portal.accounts.domain.scopes import Scope
+from portal.api.operations import Operation, PageParameters
 from portal.api.problems import ApiProblem, error_at
 from portal.api.views import ApiView
 from portal.core.keyset import Page, list_page
+from portal.core.outward import AddressRefused
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
@@ -40,6 +45,13 @@ if TYPE_CHECKING:
     from inventory.models import Cluster
 
 Json = dict[str, Any]
+
+
+PROMETHEUS_EXAMPLE = OpenApiExample(
+    "Prometheus of the monitoring namespace",
+    request_only=True,
+    value={"prometheusUrl": "http://192.0.2.7:9090"},
+)
 
 
 class ClusterList(ApiView):
@@ -71,12 +83,39 @@ class ClusterDetail(ClusterView):
             id="getCluster",
             summary="Say how fresh a cluster's picture is",
             answer=serializers.Cluster,
-        )
+        ),
+        "PATCH": Operation(
+            id="setCluster",
+            summary="Set where a cluster's Prometheus is",
+            description="An empty address is none. It must be http or https, and may"
+            " not lead to loopback, link-local or metadata addresses.",
+            tag="inventory",
+            scope=Scope.INVENTORY_WRITE,
+            permission=Permission.MANAGE_CLUSTERS,
+            body=serializers.ClusterBody,
+            answer=serializers.Cluster,
+            bucket="write",
+            problems=(422,),
+            examples=(PROMETHEUS_EXAMPLE,),
+        ),
     }
 
     def get(self, request: Request, cluster: str) -> Response:
         """Return the cluster."""
         return self.answer(documents.cluster_document(cluster_row(self.cluster())))
+
+    def patch(self, request: Request, cluster: str) -> Response:
+        """Set what the body names; returns the cluster."""
+        found, body = self.cluster(), self.body()
+        try:
+            set_prometheus(found, body["prometheusUrl"])
+        except AddressRefused as error:
+            status = 422 if error.permanent else 503
+            place = error_at("pointer", "#/prometheusUrl", error.code, error.message)
+            raise ApiProblem(
+                status, error.code, error.message, errors=[place]
+            ) from error
+        return self.answer(documents.cluster_document(cluster_row(found)))
 
 
 class NodeList(ClusterView):

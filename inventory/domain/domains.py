@@ -6,7 +6,6 @@ are in its status alone; `numNodes` 0 means that the domain grows with its pods.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,6 +41,21 @@ class DomainDevice:
 
 
 @dataclass(frozen=True, slots=True)
+class DomainNode:
+    """A node of a domain; `member` is None where only claims hold something there."""
+
+    name: str
+    member: Member | None
+    channels: tuple[DomainDevice, ...]
+    daemons: tuple[DomainDevice, ...]
+
+    @property
+    def clique(self) -> str:
+        """Its NVLink clique, "" where none is told."""
+        return self.member.clique if self.member else ""
+
+
+@dataclass(frozen=True, slots=True)
 class ComputeDomain:
     """A domain, as far as its controller has told.
 
@@ -74,14 +88,6 @@ class ComputeDomain:
         """How many members are ready."""
         return sum(member.ready for member in self.members)
 
-    @property
-    def cliques(self) -> dict[str, list[Member]]:
-        """Clique → its members, both by name; "" holds those that have none."""
-        found: dict[str, list[Member]] = defaultdict(list)
-        for member in sorted(self.members, key=lambda m: (m.clique, m.node)):
-            found[member.clique].append(member)
-        return dict(found)
-
     def of_node(self, node: str, kind: str) -> list[DomainDevice]:
         """Return the channels, or the daemons, that are held on a node."""
         return [d for d in self.devices if (d.node, d.kind) == (node, kind)]
@@ -90,6 +96,21 @@ class ComputeDomain:
     def nodes(self) -> list[str]:
         """The members and every node on which something is held for it, by name."""
         return sorted({m.node for m in self.members} | {d.node for d in self.devices})
+
+    @property
+    def rows(self) -> list[DomainNode]:
+        """Its nodes, by clique and name; those without a clique first."""
+        members = {member.node: member for member in self.members}
+        found = [
+            DomainNode(
+                name,
+                members.get(name),
+                tuple(self.of_node(name, "channel")),
+                tuple(self.of_node(name, "daemon")),
+            )
+            for name in self.nodes
+        ]
+        return sorted(found, key=lambda node: (node.clique, node.name))
 
 
 def domain_ids(body: Any) -> set[str]:

@@ -83,6 +83,11 @@ def enabled_gates(version: str, overrides: dict[str, bool]) -> list[str]:
     return sorted(gate for gate, on in state.items() if on)
 
 
+def on_since(gate: str) -> int | None:
+    """Return the first minor that has a gate on by default; None where none has."""
+    return _GATES.get(gate, (0, None))[1]
+
+
 def gates_in_metrics(text: str) -> dict[str, bool]:
     """Return the gates of Dynamic Resource Allocation that a server's metrics name.
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from inventory.domain.fragmentation import Fragmentation
     from inventory.domain.gpus import Taint
     from inventory.domain.holds import Reason
+    from inventory.domain.topology import Group
     from inventory.queries.history import Chart
     from inventory.queries.rows import CardRow, Piece
 
@@ -100,6 +101,32 @@ def taint_words(taint: Taint) -> str:
         _("%(taint)s by rule %(rule)s") % {"taint": text, "rule": taint.rule}
         if (taint.rule)
         else text
+    )
+
+
+@register.filter
+def place_kind(kind: str) -> str:
+    """Return what makes cards near each other."""
+    return {
+        "pcie": _("PCIe root"),
+        "numa": _("NUMA node"),
+        "link": _("NVLink or fabric"),
+    }[kind]
+
+
+@register.filter
+def topology_words(groups: list[Group]) -> str:
+    """Return how many places of each kind there are: "2 NUMA nodes, 8 PCIe roots"."""
+    counts = Counter(group.kind for group in groups)
+    words = {
+        "link": ngettext(
+            "%d NVLink or fabric", "%d NVLinks or fabrics", counts["link"]
+        ),
+        "numa": ngettext("%d NUMA node", "%d NUMA nodes", counts["numa"]),
+        "pcie": ngettext("%d PCIe root", "%d PCIe roots", counts["pcie"]),
+    }
+    return ", ".join(
+        text % counts[kind] for kind, text in words.items() if counts[kind]
     )
 
 

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 from django.utils.translation import gettext as _
 
 from inventory.services.adding import NotAdded, add_cluster
+from inventory.services.metering import set_prometheus
 from portal.core.commands import PortalCommand
+from portal.core.outward import check_address
 
 if TYPE_CHECKING:
     from django.core.management.base import CommandParser
@@ -36,16 +38,27 @@ class Command(PortalCommand):
             "--simulated", action="store_true", help="the server is the simulated one"
         )
 
+        parser.add_argument(
+            "--prometheus",
+            metavar="URL",
+            help="where the cluster's Prometheus is, for what cards really use;"
+            ' "" for none',
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
         """Try the server, store the kubeconfig, say what was done."""
         if bool(options["kubeconfig"]) == options["in_cluster"]:
             raise NotAdded(_("Give either a kubeconfig or --in-cluster."))
+        if options["prometheus"]:
+            check_address(options["prometheus"])
         added = add_cluster(
             options["name"],
             options["kubeconfig"],
             context=options["context"],
             simulated=options["simulated"],
         )
+        if options["prometheus"] is not None:
+            set_prometheus(added.cluster, options["prometheus"])
         text = (
             _("%(name)s: %(version)s, replaced")
             if added.replaced

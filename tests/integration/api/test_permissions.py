@@ -120,6 +120,7 @@ TABLE: dict[str, dict[str, str]] = {
     "approvals:approval-decide": {"POST": "sffhhf"},
     "approvals:approval-revoke": {"POST": "sffhhf"},
     "approvals:policy-detail": READ,
+    "approvals:policy-edit": {"GET": "sfffaf", "POST": "sfffaf"},
     "budgets:budget-list": READ,
     "budgets:budget-new": {"GET": "sfffaf", "POST": "sfffaf"},
     # The budget of this world is of no such id: there is none to look at.
