@@ -128,7 +128,9 @@ def test_a_pool_that_changes_begins_a_new_span(as_ada, held_cluster, recorded):
     body["spec"]["pool"] = {**body["spec"]["pool"], "generation": 9}
     body["spec"]["pool"]["resourceSliceCount"] = 2
     later = recorded + dt.timedelta(minutes=5)
-    apply_changes(held_cluster, [Change("ResourceSlice", "", row.name, body)], now=later)
+    apply_changes(
+        held_cluster, [Change("ResourceSlice", "", row.name, body)], now=later
+    )
     held_cluster.refresh_from_db()
     record(held_cluster, now=later)
 
