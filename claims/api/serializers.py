@@ -198,6 +198,27 @@ class ImportedText(s.Serializer[Any]):
     documents = ImportedDocument(many=True)
 
 
+class WorkloadBody(s.Serializer[Any]):
+    manifest = s.DictField(help_text="A ResourceClaim or ResourceClaimTemplate of v1.")
+    image = s.CharField(
+        default="registry.example.com/your/image:tag",
+        max_length=500,
+        help_text="Of the containers.",
+    )
+
+
+class WorkloadText(s.Serializer[Any]):
+    workload = s.CharField()
+    title = s.CharField()
+    yaml = s.CharField()
+    plain = s.DictField(child=s.CharField(), help_text="File name → text.")
+    kustomize = s.DictField(child=s.CharField(), help_text="File name → text.")
+
+
+class Workloads(s.Serializer[Any]):
+    workloads = WorkloadText(many=True)
+
+
 class CelBody(s.Serializer[Any]):
     expression = s.CharField(
         max_length=LONGEST_EXPRESSION, trim_whitespace=False, help_text="A selector."

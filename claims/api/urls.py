@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from django.urls import path
 
-from claims.api import bulk, claims, importing, request_moves, requests, validating
+from claims.api import (
+    bulk,
+    claims,
+    importing,
+    request_moves,
+    requests,
+    validating,
+    workloads,
+)
 
 C = "clusters/<str:cluster>"
 urlpatterns = [
@@ -16,6 +24,7 @@ urlpatterns = [
     ),
     path(f"{C}/check", validating.CheckView.as_view(), name="check"),
     path(f"{C}/import", importing.ImportView.as_view(), name="import"),
+    path(f"{C}/workloads", workloads.WorkloadView.as_view(), name="workloads"),
     path(f"{C}/preview", validating.PreviewView.as_view(), name="preview"),
     path(f"{C}/what-if", validating.WhatIfView.as_view(), name="what-if"),
     path(f"{C}/cel", validating.CelView.as_view(), name="cel"),
@@ -30,6 +39,11 @@ urlpatterns = [
         "claim-requests/<uuid:id>",
         requests.RequestDetail.as_view(),
         name="request-detail",
+    ),
+    path(
+        "claim-requests/<uuid:id>/workloads",
+        workloads.RequestWorkloads.as_view(),
+        name="request-workloads",
     ),
     path(
         "claim-requests/<uuid:id>/usage",

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from claims.domain.checks.asks import shape_findings
 from claims.domain.manifest import KINDS, ordered
 from claims.domain.snippets import (
+    IMAGE,
     Workload,
     kustomization,
     offered,
@@ -67,7 +68,15 @@ def claim_in(text: str) -> Json:
     Raises:
         UnreadableYaml, NoBundle: each says why it holds none.
     """
-    body: Any = load(text).body
+    return checked_claim(load(text).body)
+
+
+def checked_claim(body: Any) -> Json:
+    """Return a manifest that is a claim or template of a shape that servers take.
+
+    Raises:
+        NoBundle: It is none.
+    """
     metadata = body.get("metadata") if isinstance(body, dict) else None
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
         raise NoBundle(str(_ONLY))
@@ -76,14 +85,16 @@ def claim_in(text: str) -> Json:
     return dict(body)
 
 
-def snippets_of(manifest: Mapping[str, Any]) -> list[dict[str, str]]:
+def snippets_of(
+    manifest: Mapping[str, Any], image: str = IMAGE
+) -> list[dict[str, str]]:
     """Return each workload that fits a manifest: its shape, words and YAML."""
     uses = uses_of(manifest)
     return [
         {
             "shape": shape.value,
             "word": str(WORDS[shape]),
-            "yaml": snippet(manifest, shape),
+            "yaml": snippet(manifest, shape, image=image),
         }
         for shape in (offered(uses) if uses else ())
     ]
@@ -110,31 +121,33 @@ def file_of(manifest: Mapping[str, Any], shape: str, layout: str) -> SnippetFile
     return SnippetFile(f"{name}-{layout}.zip", "application/zip", content)
 
 
-def snippet(manifest: Mapping[str, Any], shape: Workload) -> str:
+def snippet(manifest: Mapping[str, Any], shape: Workload, *, image: str = IMAGE) -> str:
     """Return a workload that uses a claim or template, as YAML documents.
 
     Raises:
         NoBundle: The manifest is no claim and no template.
     """
-    uses = uses_of(manifest)
+    uses = uses_of(manifest, image)
     if uses is None:
         raise NoBundle(str(_ONLY))
     return "---\n".join(dump(each) for each in workload(shape, uses))
 
 
-def bundle(manifest: Mapping[str, Any], shape: Workload, *, layout: str) -> bytes:
-    """Return a zip of the claim or template, its workload, and what applies both.
+def bundle_files(
+    manifest: Mapping[str, Any], shape: Workload, *, layout: str, image: str = IMAGE
+) -> dict[str, str]:
+    """Return a claim or template, its workload and what applies both, file by file.
 
     Args:
         manifest: as it was sent or would be.
         shape: of the workload.
         layout: `plain`, for `kubectl apply -f`, or `kustomize`.
+        image: of its containers.
 
     Raises:
         NoBundle: The manifest is no claim and no template.
     """
-    text = snippet(manifest, shape)
-    name = str(manifest["metadata"]["name"])
+    text = snippet(manifest, shape, image=image)
     claim = "claim.yaml" if manifest["kind"] == "ResourceClaim" else "template.yaml"
     # kubectl applies a folder in the order of its files' names.
     order = ("", "") if layout == KUSTOMIZE else ("10-", "20-")
@@ -145,8 +158,15 @@ def bundle(manifest: Mapping[str, Any], shape: Workload, *, layout: str) -> byte
     if layout == KUSTOMIZE:
         namespace = str(manifest["metadata"].get("namespace") or "default")
         files["kustomization.yaml"] = dump(kustomization(list(files), namespace))
+    return files
+
+
+def bundle(manifest: Mapping[str, Any], shape: Workload, *, layout: str) -> bytes:
+    """Return a bundle's files as a zip; arguments and errors as for `bundle_files`."""
+    name = str(manifest["metadata"]["name"])
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        files = bundle_files(manifest, shape, layout=layout)
         for file, content in files.items():
             archive.writestr(zipfile.ZipInfo(f"{name}/{file}", _WHEN), content)
     return out.getvalue()
