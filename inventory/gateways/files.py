@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 LARGEST_BYTES = 1024**3
+# YAML takes minutes and gigabytes where JSON takes seconds.
+LARGEST_YAML = 64 * 1024**2
 _ALIAS = re.compile(r"(?m)(?:^|[\s\[,:{-])\*[A-Za-z0-9_]")
 _MOST_NODES = 200_000
 
@@ -85,7 +87,7 @@ def parse_objects(data: bytes, label: str) -> list[Json]:
     found: list[Json] = []
     for number, document in enumerate(_documents(data, label), start=1):
         if document is not None:
-            found.extend(_unwrap(document, f"{label}, document {number}"))
+            found.extend(unwrap(document, f"{label}, document {number}", {}))
     if not found:
         raise BadFile(_("%(label)s holds no Kubernetes objects.") % {"label": label})
     return found
@@ -107,6 +109,11 @@ def _documents(data: bytes, label: str) -> Iterator[Any]:
 
 
 def _yaml_documents(data: bytes, label: str) -> Iterator[Any]:
+    if len(data) > LARGEST_YAML:
+        raise BadFile(
+            _("%(label)s is larger than 64 MiB of YAML: write it with -o json.")
+            % {"label": label}
+        )
     try:
         text = data.decode("utf-8-sig")
         documents = list(yaml.load_all(text, Loader=_Loader))
@@ -152,7 +159,18 @@ def _bounded(document: Any, label: str) -> None:
             stack.extend(node)
 
 
-def _unwrap(document: Any, label: str) -> Iterator[Json]:
+def unwrap(document: Any, label: str, listed: Json) -> Iterator[Json]:
+    """Yield the objects of a document: itself, or the items of the list that it is.
+
+    Args:
+        document: as it was read.
+        label: names it in errors.
+        listed: the list that holds it; a typed list alone names its items' kind.
+
+    Raises:
+        BadFile: It is no Kubernetes object.
+    """
+    document = _typed(document, listed) if listed.get("kind") else document
     if not isinstance(document, dict) or not isinstance(document.get("kind"), str):
         raise BadFile(
             _("%(label)s is no Kubernetes object: it has no kind.") % {"label": label}
@@ -160,7 +178,7 @@ def _unwrap(document: Any, label: str) -> Iterator[Json]:
     items = document.get("items")
     if document["kind"].endswith("List") and (isinstance(items, list) or items is None):
         for number, item in enumerate(items or [], start=1):
-            yield from _unwrap(_typed(item, document), f"{label}, item {number}")
+            yield from unwrap(item, f"{label}, item {number}", document)
         return
     yield document
 

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from inventory.domain import gates
 from inventory.domain.convert import to_v1
 from inventory.domain.shapes import fault_of
+from inventory.domain.trim import trimmed
 from inventory.models import Cluster
 from inventory.services.store import replace_kinds
 from portal.core.errors import PortalError
@@ -110,6 +111,12 @@ def collect(
             left_out[kind] += 1
             continue
         body = named(to_v1(original))
+        if kind == "Pod":
+            needed = trimmed(body)
+            if needed is None:
+                left_out["Pod without devices"] += 1
+                continue
+            body = needed
         key = key_of(body)
         if kept.setdefault(key, body) != body:
             raise BadInput(

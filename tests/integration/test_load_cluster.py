@@ -1,11 +1,15 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 
 import pytest
 from django.core.management import call_command
 
+from inventory.gateways.dumps import objects_in
+from inventory.gateways.files import read_objects
 from inventory.models import Cluster, Device, KubeObject
+from inventory.services.loading import collect
 from tests.conftest import DATA
 
 pytestmark = pytest.mark.django_db
@@ -141,3 +145,103 @@ def test_load_cluster_never_overwrites_a_live_cluster(capsys):
 
     assert "live cluster" in refused(capsys, "prod", FLEET)
     assert not Device.objects.exists()
+
+
+@pytest.fixture
+def small_is_large(monkeypatch):
+    """Read every JSON file object by object, in chunks that cut objects apart."""
+    monkeypatch.setattr("inventory.gateways.dumps.LARGE_BYTES", 0)
+    monkeypatch.setattr("inventory.gateways.dumps._CHUNK", 97)
+
+
+def dump(objects, **more):
+    """Return a List as kubectl prints it: its kind after its items."""
+    return json.dumps({"apiVersion": "v1", "items": objects, "kind": "List", **more})
+
+
+def many_objects():
+    slices = read_objects(FLEET)
+    maps = [
+        {"kind": "ConfigMap", "metadata": {"name": f"m{n}"}, "data": {"x": "é" * n}}
+        for n in range(20)
+    ]
+    return [*maps, *slices, *maps[:3]]
+
+
+def test_a_large_dump_is_read_object_by_object(tmp_path, capsys, small_is_large):
+    path = tmp_path / "dump.json"
+    path.write_text(dump(many_objects(), metadata={"resourceVersion": ""}))
+
+    load("demo", str(path))
+
+    said = capsys.readouterr()
+    assert said.out == "demo: 2 Node, 2 ResourceSlice\n"
+    assert said.err == "left out: 23 ConfigMap\n"
+    assert Device.objects.count() == 5
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.99])
+def test_a_large_dump_that_is_cut_off_changes_nothing(
+    tmp_path, capsys, small_is_large, share
+):
+    load("demo", FLEET)
+    capsys.readouterr()
+    text = dump(many_objects())
+    path = tmp_path / "dump.json"
+    path.write_text(text[: int(len(text) * share)])
+
+    said = refused(capsys, "demo", str(path))
+
+    assert "no whole JSON document, line 1" in said
+    assert Cluster.objects.get().revision == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (dump([3]), "item 1 is no Kubernetes object"),
+        (dump([{"metadata": {}}]), "item 1 is no Kubernetes object"),
+        (dump([]) + dump([]), "more after the end"),
+        ('{"a": }', "no whole JSON document"),
+        ('{"kind": "List", "items": [' + "[" * 100_000, "no whole JSON document"),
+        ('{"a": 1}', "it has no kind"),
+    ],
+)
+def test_a_large_file_that_is_no_dump_is_refused(
+    tmp_path, capsys, small_is_large, text, sentence
+):
+    path = tmp_path / "dump.json"
+    path.write_text(text)
+
+    assert sentence in refused(capsys, "demo", str(path))
+
+
+def test_a_large_dump_takes_little_memory(tmp_path):
+    path = tmp_path / "dump.json"
+    pod = {
+        "kind": "Pod",
+        "apiVersion": "v1",
+        "metadata": {"namespace": "x", "managedFields": [{"f": "x" * 6_000}]},
+        "spec": {"containers": [{"name": "c", "env": [{"value": "y" * 6_000}]}]},
+    }
+    with path.open("w") as file:
+        file.write('{"kind": "List", "items": [')
+        for n in range(5_000):
+            pod["metadata"]["name"] = f"p{n}"
+            file.write((", " if n else "") + json.dumps(pod))
+        file.write("]}")
+    assert path.stat().st_size > 60_000_000
+
+    tracemalloc.start()
+    kept, left_out = collect(objects_in(str(path)))
+    _now, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert (kept, left_out) == ({}, {"Pod without devices": 5_000})
+    assert most < 40_000_000
+
+
+def test_yaml_that_is_too_large_is_refused(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("inventory.gateways.files.LARGEST_YAML", 100)
+
+    assert "write it with -o json" in refused(capsys, "demo", FLEET)

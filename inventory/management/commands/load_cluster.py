@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from inventory.domain.gates import BadGates, parse_gates
-from inventory.gateways.files import read_objects
+from inventory.gateways.dumps import objects_in
 from inventory.services.loading import BadInput, load_cluster
 from portal.core.commands import PortalCommand
 
@@ -46,11 +46,11 @@ class Command(PortalCommand):
             feature_gates = parse_gates(options["feature_gates"])
         except BadGates as error:
             raise BadInput(str(error)) from error
-        objects = [
+        objects = (
             body
             for path in options["files"]
-            for body in read_objects(path, sys.stdin.buffer)
-        ]
+            for body in objects_in(path, sys.stdin.buffer)
+        )
         loaded = load_cluster(
             options["name"],
             objects,
