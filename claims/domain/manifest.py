@@ -26,6 +26,8 @@ KINDS = (CLAIM, TEMPLATE)
 MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
 MANAGED_BY = "slicewise"
 REQUEST_LABEL = "slicewise.io/request-id"
+# The X-Request-ID of the call that asked for it; never read by us.
+TRACE_ANNOTATION = "slicewise.io/http-request-id"
 # On a namespace, with exactly the value "true".
 ADMIN_LABEL = "resource.kubernetes.io/admin-access"
 
@@ -63,11 +65,18 @@ def ordered(value: Any) -> Any:
     return value
 
 
-def canonical(manifest: Mapping[str, Any], request_id: str) -> dict[str, Any]:
+def canonical(
+    manifest: Mapping[str, Any], request_id: str, *, trace: str = ""
+) -> dict[str, Any]:
     """Return the manifest as it is sent: marked as ours, nothing that a server sets.
 
     A template's claims are marked as well: only what stands in `spec.metadata`
     is copied to them.
+
+    Args:
+        manifest: as it was asked for.
+        request_id: of the claim request.
+        trace: of the HTTP request, kept as an annotation; "" for none.
     """
     spec = dict(manifest["spec"])
     if manifest["kind"] == TEMPLATE:
@@ -80,10 +89,17 @@ def canonical(manifest: Mapping[str, Any], request_id: str) -> dict[str, Any]:
     body = {
         "apiVersion": API_VERSION,
         "kind": manifest["kind"],
-        "metadata": _marked(kept, request_id),
+        "metadata": _traced(_marked(kept, request_id), trace),
         "spec": spec,
     }
     return ordered(body)  # type: ignore[no-any-return]
+
+
+def _traced(metadata: dict[str, Any], trace: str) -> dict[str, Any]:
+    if not trace:
+        return metadata
+    kept = metadata.get("annotations") or {}
+    return {**metadata, "annotations": {**kept, TRACE_ANNOTATION: trace}}
 
 
 def _marked(metadata: Mapping[str, Any], request_id: str) -> dict[str, Any]:

@@ -123,7 +123,7 @@ def submit(  # noqa: PLR0913  each is one fact of the form
     )
     ruling = the_gate().judge(wish)
     _refuse_by(ruling, wish, justification)
-    checked = _dry_run(user, cluster, manifest, tenant)
+    checked = _dry_run(user, cluster, manifest, tenant, request_id)
     plan = _plan(cluster, checked, preview or {}, now)
     claim_request = ClaimRequest(
         public_id=checked.public_id,
@@ -201,12 +201,16 @@ def _refuse_errors(preview: Mapping[str, Any]) -> None:
 
 
 def _dry_run(
-    user: User, cluster: Cluster, manifest: Mapping[str, Any], tenant: Tenant
+    user: User,
+    cluster: Cluster,
+    manifest: Mapping[str, Any],
+    tenant: Tenant,
+    request_id: str,
 ) -> _Checked:
     """Have the API server check and default the manifest, as the person."""
-    pins = _class_pins(cluster, manifest)
+    pins = class_pins(cluster, manifest)
     public_id, groups = uuid.uuid4(), groups_of(user)
-    sent = canonical(manifest, str(public_id))
+    sent = canonical(manifest, str(public_id), trace=request_id)
     kube = kube_for(cluster, identity_of(user, groups, str(public_id)))
     try:
         defaulted = kube.create(sent, dry_run=True, strict=True)
@@ -245,7 +249,7 @@ def refuse_dropped(sent: Mapping[str, Any], returned: Mapping[str, Any]) -> None
         )
 
 
-def _class_pins(cluster: Cluster, manifest: Mapping[str, Any]) -> list[Json]:
+def class_pins(cluster: Cluster, manifest: Mapping[str, Any]) -> list[Json]:
     """Return name, uid and generation of each class, as the watcher last saw it."""
     names = class_names(manifest)
     seen = {

@@ -108,6 +108,16 @@ def test_digest_is_that_of_the_claims_a_template_makes():
     assert digest_of(TEMPLATE).startswith("sha256:")
 
 
+def test_the_call_that_asked_is_named_and_changes_no_digest():
+    annotated = {**CLAIM, "metadata": {**CLAIM["metadata"], "annotations": {"a": "b"}}}
+    traced = canonical(annotated, "id", trace="nightly-0001")
+
+    kept = {"a": "b", "slicewise.io/http-request-id": "nightly-0001"}
+    assert traced["metadata"]["annotations"] == kept
+    assert digest_of(traced) == digest_of(canonical(CLAIM, "id"))
+    assert "annotations" not in canonical(CLAIM, "id")["metadata"]
+
+
 def test_digest_changes_with_the_spec():
     other = copy.deepcopy(CLAIM)
     other["spec"]["devices"]["requests"][0]["firstAvailable"].reverse()

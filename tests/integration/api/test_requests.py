@@ -8,6 +8,7 @@ import uuid
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from django.apps import apps
 from django.db import connection, connections
 from django.utils import timezone
 
@@ -34,6 +35,22 @@ def submit(caller, manifest, **headers):
 def applied(answer):
     row = ClaimRequest.objects.get(public_id=answer.json()["id"])
     work_on(row.pk, now=timezone.now())
+
+
+def test_the_id_of_a_call_reaches_the_audit_trail_and_the_cluster(
+    as_ada, template, admin
+):
+    answer = submit(as_ada, template(), X_Request_ID="nightly-run-0017")
+    applied(answer)
+
+    assert answer["X-Request-ID"] == "nightly-run-0017"
+    row = ClaimRequest.objects.select_related("plan").get()
+    made = admin.get(BY_NAME[row.plan.kind], row.plan.name, row.plan.namespace)
+    annotations = made["metadata"]["annotations"]
+    assert annotations["slicewise.io/http-request-id"] == "nightly-run-0017"
+    events = apps.get_model("claims", "ClaimRequestEvent").objects
+    told = events.order_by("pgh_id").first().pgh_context.metadata
+    assert told["request_id"] == "nightly-run-0017"
 
 
 def test_a_submit_is_accepted_and_followed_to_its_end(as_ada, template, admin, observe):

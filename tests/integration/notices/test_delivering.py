@@ -6,7 +6,9 @@ import base64
 import hashlib
 import hmac
 import json
+import re
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -61,6 +63,25 @@ def test_a_webhook_is_signed_so_that_its_receiver_can_tell(
     delivery = Delivery.objects.get()
     assert (delivery.status, delivery.response_code) == ("delivered", 204)
     assert sweep(clock=lambda: now) == 0
+
+
+def test_the_check_that_the_document_shows_is_right(
+    ada, receiver, subscribed, now, monkeypatch
+):
+    text = (Path(__file__).parents[3] / "docs" / "api.md").read_text()
+    (code,) = re.findall(r"```python\n(import base64.*?)```", text, re.DOTALL)
+    shown = {}
+    exec(code, shown)
+    _row, secret = subscribed(ada)
+    tell(people=[ada])
+    sweep(clock=lambda: now)
+    headers, body = receiver.received[0]
+
+    monkeypatch.setattr("time.time", lambda: now.timestamp() + 10)
+    assert shown["is_genuine"](secret, headers, body)
+    assert not shown["is_genuine"](secret, headers, body + b" ")
+    monkeypatch.setattr("time.time", lambda: now.timestamp() + 1000)
+    assert not shown["is_genuine"](secret, headers, body)
 
 
 def test_a_rotated_secret_and_the_one_before_both_hold_for_a_day(
