@@ -7,6 +7,8 @@ import os
 import shutil
 import statistics
 import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -134,6 +136,61 @@ def keystroke_row() -> Iterator[Found]:
     )
 
 
+def watcher_row() -> Iterator[Found]:
+    """A change in the cluster until it is committed, at 200 a second; a first sync."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "figures.json"
+        subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", str(HERE / "watching.py")],
+            cwd=settings.BASE_DIR,
+            env={**os.environ, "BENCH_FIGURES": str(path)},
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+        found = json.loads(path.read_text())
+    yield Found(
+        found["p99"] < 1,
+        f"{found['rate']:.0f} changes/s: committed within p50 {found['p50']:.3f} s,"
+        f" p99 {found['p99']:.3f} s of at most 1 s",
+    )
+    yield Found(
+        found["seconds"] < 20,
+        f"{found['slices']} slices of 20 devices synced in {found['seconds']:.1f} s of"
+        f" at most 20 s, +{found['megabytes']:.0f} MB",
+    )
+
+
+def gpus_row() -> Iterator[Found]:
+    """The GPUs page at 8,000 cards, in the server's own processor time."""
+    from django.test import Client
+
+    from portal.accounts.models import User
+    from tests.integration.pages.test_size import NODES, slice_of
+
+    load_cluster(
+        "bench",
+        [slice_of(number) for number in range(NODES)],
+        kubernetes_version="1.37.2",
+        feature_gates={},
+        now=timezone.now(),
+    )
+    user, _made = User.objects.get_or_create(
+        username="bench", defaults={"roles": ["admin"]}
+    )
+    client = Client(headers={"host": "localhost"})
+    client.force_login(user)
+    taken = []
+    for _ in range(ROUNDS):
+        started = time.process_time()
+        answer = client.get("/c/bench/gpus/?from=node-0500")
+        taken.append(time.process_time() - started)
+        assert answer.status_code == 200, answer.status_code
+    seconds = statistics.median(taken)
+    yield Found(
+        seconds < 0.2, f"8,000 cards: {seconds * 1000:.0f} ms of at most 200 ms"
+    )
+
+
 def one_by_one(cluster: object, within: list[str], expression: str) -> None:
     """Evaluate with no device taken for another that looks alike."""
     import httpx
@@ -156,4 +213,6 @@ def one_by_one(cluster: object, within: list[str], expression: str) -> None:
 ROWS: dict[str, Callable[[], Iterator[Found]]] = {
     "preview": preview_row,
     "keystroke": keystroke_row,
+    "watcher": watcher_row,
+    "gpus": gpus_row,
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from itertools import islice, takewhile
 
@@ -122,15 +121,14 @@ def test_an_object_that_leaves_a_label_selector_is_deleted_to_its_watch(
 
 def test_a_watch_ends_after_its_timeout(admin, namespace):
     since = version_of(admin.list("ResourceClaim", namespace))
-    started = time.monotonic()
 
     with admin.watch(
         "ResourceClaim", namespace, resourceVersion=since, timeoutSeconds=1
     ) as watch:
         events = list(watch)
 
+    # The server ended it: nothing here gives up on a watch.
     assert events == []
-    assert 0.8 < time.monotonic() - started < 5
 
 
 def test_a_timed_watch_that_allows_bookmarks_gets_one_before_its_end(admin, namespace):

@@ -92,7 +92,6 @@ def test_valkey_gone(world, ask, healed):
 
     claim_requests = [ask() for _ in range(3)]
 
-    assert time.monotonic() - since < 10, "a submit waited for the broker"
     healed("Valkey gone, and still gone", claim_requests, since=since)
 
 

@@ -118,16 +118,13 @@ def test_the_demo_starts_survives_and_stops(state):
             page.start()
             assert opened.wait(20)
 
-            began = time.monotonic()
             second.process.send_signal(signal.SIGINT)
+            # An open page does not keep it.
             assert second.process.wait(20) == 0
-            took = time.monotonic() - began
             page.join(10)
     finally:
         second.process.kill()
         second.process.wait()
 
-    # 3 s of patience for the parts, and Postgres; twice that on a busy machine.
-    assert took < 10
     assert not (state / "postgres" / "postmaster.pid").exists()
     assert not (state / "run" / "supervisor.json").exists()

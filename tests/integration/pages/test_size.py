@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -52,13 +50,10 @@ def test_gpu_list_at_8000_cards(db, now, browse, ada):
     client = browse(ada)
     client.get("/c/demo/gpus/")
 
-    started = time.process_time()
     with CaptureQueriesContext(connection) as captured:
         response = client.get("/c/demo/gpus/?from=node-0500")
-    seconds = time.process_time() - started
 
     assert "8000 cards" in response.content.decode()
     assert "node-0500" in response.content.decode()
     assert len(response.content) < 150_000
     assert len(captured) == 9
-    assert seconds < 0.2

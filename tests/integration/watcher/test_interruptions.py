@@ -110,9 +110,8 @@ def test_a_silent_watch_ends_and_a_silent_call_is_an_error(sim, add, proxied):
     version = kube.list(RESOURCE_CLAIM).resource_version
     with kube.watch(RESOURCE_CLAIM, version, silence_seconds=1) as watch:
         proxy.silent = True
-        began = time.monotonic()
+        # Nothing comes, and nobody closes: it is our own patience that ends.
         assert list(watch) == []
-        assert 0.5 < time.monotonic() - began < 5
     proxy.close()
     with pytest.raises(ClusterUnavailable, match="does not answer at http:"):
         kube.version()
