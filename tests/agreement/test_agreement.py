@@ -30,10 +30,11 @@ def test_agrees_with_the_scheduler(setting: Setting, started, row, capsys):
     with capsys.disabled():
         took = time.monotonic() - began
         print(f"\n{setting.name}: {tally.line()}, {took:.0f} s")
-    assert not tally.differences, "\n\n".join(map(_told, tally.differences))
+    assert not tally.differences, "\n\n".join(map(told, tally.differences))
 
 
-def _told(asked: Asked) -> str:
+def told(asked: Asked) -> str:
+    """Return what is needed to look into a disagreement."""
     claims = [each["spec"]["devices"] for each in asked.claims]
     said = {
         node: f"{answer.outcome} {answer.score} {answer.message}"
