@@ -18,12 +18,18 @@ if TYPE_CHECKING:
 MOST_NAMED = 3
 
 
-def change_sentence(proven: Proven, *, hide: frozenset[str] = frozenset()) -> str:
+def change_sentence(
+    proven: Proven,
+    *,
+    hide: frozenset[str] = frozenset(),
+    own: frozenset[str] = frozenset(),
+) -> str:
     """Return what would have to change, in the language that is active.
 
     Args:
         proven: one change.
         hide: namespaces whose claims are only "another tenant's" to the reader.
+        own: the reader's namespaces.
     """
     if proven.change is not None:
         change = proven.change
@@ -37,9 +43,10 @@ def change_sentence(proven: Proven, *, hide: frozenset[str] = frozenset()) -> st
     namespace, name = proven.ending or ("", "")
     if namespace in hide:
         return _("Wait: another tenant’s claim would free it when it ends.")
-    return _("Wait: it fits as it is when the claim %(claim)s ends.") % {
-        "claim": f"{namespace}/{name}"
-    }
+    values = {"claim": f"{namespace}/{name}"}
+    if namespace in own:
+        return _("It fits as it is when the claim %(claim)s of yours ends.") % values
+    return _("Wait: it fits as it is when the claim %(claim)s ends.") % values
 
 
 def where_sentence(proven: Proven) -> str:

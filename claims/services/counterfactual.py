@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from claims.domain.defaulting import defaulted_claim
 from claims.domain.preview import claim_of
 from claims.domain.why.changes import Change, Rank, applied
-from claims.domain.why.offers import endings, ladders
-from inventory.domain.engine import Row
+from claims.domain.why.offers import endings, ladders, repairs
+from inventory.domain.engine import Outcome, Row
 from portal.core.errors import PortalError
 
 if TYPE_CHECKING:
@@ -81,18 +81,20 @@ async def achanges(
 
     Args:
         question: the claim.
-        preview: what the engine said of it; where it fits somewhere, or ends in an
-            error on every node, nothing is tried.
-        why: what was found out about it.
+        preview: what the engine said of it; where it fits somewhere, nothing is tried.
+        why: what was found out about it; without that, where a node ends in an
+            error, what may fail is left out.
         own: namespaces of the reader, whose claims are tried first.
         budget: seconds for all of it.
 
     Raises:
         EngineUnavailable, EngineDeadline, EngineRefused: each says what to do.
     """
-    if preview.fitting or why is None:
+    if preview.fitting:
         return []
     ends = time.monotonic() + budget
+    if why is None:
+        return await _repaired(question, preview, ends)
     left = _most_left(why)
     prover = _Prover(question, _likely(why.asks), len(why.asks), ends)
     found = ladders(question.asked, why.sets, question.ground, left)
@@ -101,6 +103,22 @@ async def achanges(
     tries += [
         prover.ended(claim, place) for place, claim in enumerate(endings(every, own))
     ]
+    return _chosen(await _within(tries, ends))
+
+
+async def _repaired(question: Question, preview: Preview, ends: float) -> list[Proven]:
+    """Return changes without which no node ends in an error, and one fits."""
+    failing = sorted(
+        name
+        for name, node in preview.nodes.items()
+        if node.outcome in (Outcome.ERROR, Outcome.NODE_ERROR)
+    )
+    if not failing:
+        return []
+    nodes = [*failing, *sorted(preview.nodes.keys() - set(failing))]
+    prover = _Prover(question, nodes[:MOST_NODES], len(nodes), ends)
+    found = repairs(question.asked, question.ground)
+    tries = [prover.climbed(ladder, place) for place, ladder in enumerate(found)]
     return _chosen(await _within(tries, ends))
 
 

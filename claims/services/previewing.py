@@ -175,7 +175,7 @@ async def _achoices(question: Question | None, preview: Preview) -> Choices:
 def _helps(changes: list[Proven], reader: Reader) -> Iterator[Help]:
     said: set[str] = set()
     for proven in changes:
-        text = change_sentence(proven, hide=reader.hidden)
+        text = change_sentence(proven, hide=reader.hidden, own=reader.own)
         if text in said:
             continue
         said.add(text)

@@ -9,8 +9,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from claims.domain.checks.capacity import quantity_text
+from claims.domain.checks.claims import MOST_DEVICES
 from claims.domain.why.changes import Change, Ladder, Rank
-from claims.domain.why.conjuncts import without_part
+from claims.domain.why.conjuncts import conjuncts, without_part
+from claims.domain.why.reasons import AskSets, Part
 from claims.domain.why.values import by_distance, comparison_in, published, shown
 from inventory.domain.quantity import quantity_or_zero
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
     from claims.domain.checks.asks import Ask, Asked
     from claims.domain.why.ground import Ground
-    from claims.domain.why.reasons import AskReason, AskSets, Part
+    from claims.domain.why.reasons import AskReason
     from claims.domain.why.values import Comparison
 
 Json = dict[str, Any]
@@ -51,11 +53,36 @@ def ladders(
             *_fewer(ask, left[ask.name]),
         ]
     ]
+    found += _unbound(asked)
+    return sorted(found, key=lambda ladder: ladder.rungs[0].rank)
+
+
+def repairs(asked: Asked, ground: Ground) -> list[Ladder]:
+    """Return changes worth trying where every node ends in an error.
+
+    What fails is left out: a condition, a selector, a constraint, a class, and
+    `All` where one device would do. What nodes have left is not known then.
+    """
+    found: list[Ladder] = []
+    for ask in asked.asks:
+        parts = tuple(
+            Part(number, path, text, (), frozenset())
+            for number, (path, expression) in enumerate(ask.selectors, start=1)
+            for text in conjuncts(expression)
+        )
+        found += _dropped(ask, AskSets(frozenset(), parts))
+        found += _fewer(ask, MOST_DEVICES)
+        found += _classes(ask, ground)
+    found += _unbound(asked)
+    return sorted(found, key=lambda ladder: ladder.rungs[0].rank)
+
+
+def _unbound(asked: Asked) -> Iterator[Ladder]:
+    """Yield the claim without one of its constraints."""
     for path, body in asked.constraints:
         key = str(body.get("matchAttribute") or body.get("distinctAttribute"))
         change = Change(Rank.CONSTRAINT, path, body, None, values={"key": key})
-        found.append(Ladder((change,)))
-    return sorted(found, key=lambda ladder: ladder.rungs[0].rank)
+        yield Ladder((change,))
 
 
 def endings(reasons: Iterable[AskReason], own: frozenset[str]) -> list[tuple[str, str]]:

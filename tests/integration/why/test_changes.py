@@ -166,3 +166,53 @@ def test_a_taint_is_tolerated_where_that_is_enough(case):
 
     assert kinds(changes) == [Rank.COUNT, Rank.TOLERATE]
     assert changes[1].change.new == [{"operator": "Exists"}]
+
+
+@pytest.mark.parametrize(
+    ("number", "name", "wanted"),
+    [
+        ("01", "by-index", "Leave out selector 1 of gpu."),
+        ("03", "flat-key", "Leave out selector 1 of gpu."),
+        ("07", "driver-at-least", "Leave out selector 1 of gpu."),
+        ("32", "all-h100", None),
+    ],
+)
+def test_where_every_node_errs_what_fails_is_left_out(case, number, name, wanted):
+    asked = case(number)
+
+    preview, _reasons, changes = asked.why(name)
+
+    assert preview.pod_error
+    assert not preview.fitting
+    said = [change_sentence(proven) for proven in changes]
+    if wanted:
+        assert wanted in said
+    else:
+        assert said == []
+
+
+def test_only_the_condition_that_fails_is_left_out(case):
+    asked = case("01")
+    part = "device.attributes['gpu.nvidia.com'].index == 2"
+    both = f"{part} && device.attributes['gpu.nvidia.com'].architecture == 'Hopper'"
+
+    _preview, _reasons, changes = asked.why(
+        template(request("gpu", "gpu.nvidia.com", both))
+    )
+
+    assert change_sentence(changes[0]) == (
+        f"Leave the condition “{part}” out of selector 1 of gpu."
+    )
+    assert changes[0].nodes == ("gpu-h100-a",)
+
+
+def test_a_claim_of_ones_own_that_would_have_to_end_is_called_so(case):
+    asked = case("11")
+
+    _preview, _reasons, changes = asked.why("three-g", own=frozenset({"team-orchid"}))
+    ending = next(proven for proven in changes if proven.ending)
+
+    own = frozenset({"team-orchid"})
+    assert "of yours ends" in change_sentence(ending, own=own)
+    assert "of yours" not in change_sentence(ending)
+    assert "orchid" not in change_sentence(ending, hide=own)
