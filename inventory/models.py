@@ -50,6 +50,11 @@ class Cluster(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    def sees(self, *kinds: str) -> bool:
+        """Return whether what is stored of these kinds is what the cluster has."""
+        states = [(self.kinds.get(kind) or {}).get("state") for kind in kinds]
+        return all(state == "watching" for state in states)
+
 
 class KubeObject(models.Model):
     """One Kubernetes object as it was last seen, in its kind's v1 shape."""

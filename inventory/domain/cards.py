@@ -11,7 +11,7 @@ Source: what the drivers publish (NVIDIA, AMD, Intel, HAMi, the example driver).
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -144,9 +144,10 @@ def derive_cards(
     gpus = [device for device in devices if is_gpu(device)]
     sets = [cs for cs in counter_sets if has_memory(cs.counters)]
     known = {(cs.driver, cs.pool, cs.name) for cs in sets}
+    buses = _shared_buses(gpus)
     joiner = _Joiner()
     for device in gpus:
-        joiner.join(_keys(device, known))
+        joiner.join([*_keys(device, known), *_bus_key(device, buses)])
     groups: dict[Key, _Group] = defaultdict(_Group)
     for device in gpus:
         groups[joiner.find(_name_key(device))].devices.append(device)
@@ -165,6 +166,36 @@ def _belongs_to_gpus(
     )
 
 
+def _bus_key(device: DeviceFacts, buses: frozenset[Key]) -> list[Key]:
+    """Return what joins virtual functions to their physical one: their PCI bus."""
+    key = _bus(device)
+    return [key] if key in buses else []
+
+
+def _bus(device: DeviceFacts) -> Key:
+    bus = pci_address(device).rpartition(":")[0]
+    return ("bus", _scope(device), device.driver, bus)
+
+
+def _shared_buses(gpus: list[DeviceFacts]) -> frozenset[Key]:
+    """Return the buses of virtual functions that have one physical function at most.
+
+    A virtual function has an address of its own, on the bus of its physical one.
+    Source: PCI Express SR-IOV; Intel's driver publishes them as type `vf`.
+    """
+    virtual = {_bus(d) for d in gpus if d.attribute("type") == "vf"}
+    if not virtual:
+        return frozenset()
+    physical = Counter(
+        _bus(d) for d in gpus if d.attribute("type") != "vf" and pci_address(d)
+    )
+    return frozenset(key for key in virtual if key[-1] and physical[key] <= 1)
+
+
+def _scope(device: DeviceFacts) -> str:
+    return device.node or f"{device.driver}/{device.pool}"
+
+
 def _name_key(device: DeviceFacts) -> Key:
     return ("device", device.driver, device.pool, device.name)
 
@@ -175,13 +206,16 @@ def _set_key(driver: str, pool: str, name: str) -> Key:
 
 def _keys(device: DeviceFacts, known: set[tuple[str, str, str]]) -> list[Key]:
     """Return what identifies the card of a row: its own name first."""
-    scope = device.node or f"{device.driver}/{device.pool}"
+    scope = _scope(device)
     keys: list[Key] = [_name_key(device)]
     keys += [
         ("uuid", scope, value.lower())
         for name in ("uuid", "parentUUID")
         if (value := device.attribute(name))
     ]
+    index = {"gpu": "index", "mig": "parentIndex"}.get(device.attribute("type"), "")
+    if index and (value := device.attribute(index)):
+        keys.append(("index", scope, device.driver, value))
     if address := pci_address(device):
         keys.append(("pci", scope, address))
     elif value := device.attribute("parentDeviceID"):
@@ -302,8 +336,8 @@ def _total(parts: tuple[Part, ...], counters: Amounts) -> tuple[int | None, bool
 
 
 def _may_have_gaps(pieces: list[Part]) -> bool:
-    """MIG partitions need not cover their card; AMD's modes always do."""
-    return any(part.cells or "g." in part.profile for part in pieces)
+    """Partitions need not cover their card; AMD's modes (`cpx_nps4`) always do."""
+    return not all("nps" in part.profile for part in pieces)
 
 
 def _kind(parts: tuple[Part, ...], counters: Amounts) -> str:

@@ -33,7 +33,7 @@ _PCI_KEYS = ("pciBusID", "pcieBusID", "parentPciAddr", "pciAddr", "pciAddress")
 CARD_ATTRIBUTES = frozenset(
     {
         *_PCI_KEYS,
-        *("type", "uuid", "parentUUID", "parentDeviceID"),
+        *("type", "uuid", "parentUUID", "parentDeviceID", "index", "parentIndex"),
         *("productName", "model", "family", "pciId"),
         *("profile", "partitionProfile"),
     }
@@ -195,8 +195,16 @@ def has_memory(counters: Amounts) -> bool:
 
 
 def pci_address(device: DeviceFacts) -> str:
-    """Return the PCI address of a row's card in lower case, or ""."""
+    """Return the PCI address of a row's card as `0000:1b:00.0`, or ""."""
     standard = text_of(device.attributes.get("resource.kubernetes.io/pciBusID"))
-    if standard:
-        return standard.lower()
-    return next((v.lower() for k in _PCI_KEYS if (v := device.attribute(k))), "")
+    found = standard or next((v for k in _PCI_KEYS if (v := device.attribute(k))), "")
+    return short_address(found)
+
+
+def short_address(address: str) -> str:
+    """Return a PCI address in lower case, of its domain four digits: NVML writes eight.
+
+    A text without a colon is none, and stays as it is.
+    """
+    domain, colon, rest = address.lower().partition(":")
+    return f"{domain[-4:]}:{rest}" if colon else domain

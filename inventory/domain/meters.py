@@ -17,6 +17,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from inventory.domain.gpus import short_address
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -71,7 +73,7 @@ class Lookup:
         for card in cards:
             self._by_uuid |= dict.fromkeys(card.uuids, card)
             node = _host(card.node)
-            self._by_address |= {(node, a): card for a in map(_short, card.addresses)}
+            self._by_address |= {(node, a): card for a in card.addresses}
             if match := _TRAILING_INDEX.search(card.name):
                 self._by_index[node, match[1]] = card
 
@@ -86,7 +88,7 @@ class Lookup:
 
     def _placed(self, labels: Mapping[str, str], *, without_uuid: bool) -> Card | None:
         host = _host(labels.get("Hostname", labels.get("hostname", "")))
-        address = _short(labels.get("pci_bus_id", ""))
+        address = short_address(labels.get("pci_bus_id", ""))
         index = labels.get("gpu", "")
         found = self._by_address.get((host, address)) or self._by_index.get(
             (host, index)
@@ -99,12 +101,6 @@ class Lookup:
 def _host(name: str) -> str:
     """Return a host's first label: nodes may be named with their domain."""
     return name.partition(".")[0].lower()
-
-
-def _short(address: str) -> str:
-    """Return a PCI address without surplus zeros: NVML writes eight for the domain."""
-    domain, _colon, rest = address.lower().partition(":")
-    return f"{domain[-4:]}:{rest}" if rest else ""
 
 
 def used_bytes(lookup: Lookup, samples: Iterable[Sample]) -> dict[int, int]:
