@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from claims.domain.importing.edits import Repair
 
-SENTENCES: dict[str, _StrPromise] = {
+SENTENCES: dict[str, _StrPromise | str] = {
     "import.version": _(
         "resource.k8s.io/%(version)s is an older version that clusters stop serving; v1 is written instead."
     ),
@@ -70,7 +70,7 @@ SENTENCES: dict[str, _StrPromise] = {
         "%(namespace)s is not one of your namespaces here, so quota and names there were not looked at."
     ),
     "import.unchecked": _("The result could not be checked: %(error)s"),
-    "import.unreadable": _("%(error)s"),
+    "import.unreadable": "%(error)s",
     "import.unreadable.kept": _(
         "This is no Kubernetes object: it has no kind. It is kept as it is."
     ),
@@ -155,7 +155,6 @@ SENTENCES: dict[str, _StrPromise] = {
     "cel.compile.unknown": _(
         "No %(driver)s device publishes “%(key)s”. This cluster has: %(near)s."
     ),
-    "cel.compile.replaced": _("%(error)s; %(new)s is written."),
     "cel.key_other_domain.renamed": _(
         "The driver publishes %(new)s; %(old)s is nowhere."
     ),
