@@ -146,6 +146,19 @@ def check(given: Given, client: Client) -> int:
     return REFUSED if "error" in levels else DONE
 
 
+def repair(given: Given, client: Client) -> int:
+    """Print manifests put right; what was wrong goes to standard error."""
+    given.namespace = ""
+    found = _judge(given, client, "import")
+    for document in found["documents"]:
+        for each in document["faults"]:
+            place = f"{given.file}:{each['line']}" if each["line"] else each["path"]
+            line = f"{each['state']} {each['level']} {each['code']} ({place})"
+            sys.stderr.write(f"{line}: {each['message']}\n")
+    _show(given, found, (found["diff"] if given.diff else found["text"]).rstrip("\n"))
+    return DONE if found["valid"] else REFUSED
+
+
 def preview(given: Given, client: Client) -> int:
     """Say what the scheduler would do; 0 even where nothing fits."""
     found = _judge(given, client, "preview", together="true" if given.together else "")

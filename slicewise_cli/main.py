@@ -112,6 +112,16 @@ def _judging(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
             )
         _format(parser)
         parser.set_defaults(run=run)
+    repairing = below.add_parser(
+        "import", help="put foreign manifests right; exit 1 where an error is left"
+    )
+    repairing.add_argument("file", help="YAML or JSON; - for standard input")
+    repairing.add_argument(
+        "--diff", action="store_true", help="print what changes, not the whole"
+    )
+    _cluster(repairing)
+    _format(repairing)
+    repairing.set_defaults(run=commands.repair)
     supposing = below.add_parser(
         "what-if", help="preview a claim now, and with one thing different"
     )

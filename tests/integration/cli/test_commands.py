@@ -87,6 +87,28 @@ def test_unknown_memory_is_a_question_mark(slicewise, held_cluster):
     assert text.splitlines()[1].split().count("?") == 3
 
 
+def test_a_foreign_manifest_is_printed_put_right(slicewise, held_cluster, tmp_path):
+    path = tmp_path / "old.yaml"
+    path.write_text(
+        """apiVersion: resource.k8s.io/v1beta1  # kept
+kind: ResourceClaim
+metadata: {name: a}
+spec: {devices: {requests: [{name: gpu, deviceClassName: nvidia.com/gpu}]}}
+"""
+    )
+
+    status, text, errors = slicewise("import", str(path))
+    _status, diff, _errors = slicewise("import", str(path), "--diff")
+
+    assert status == 0, errors
+    assert "resource.k8s.io/v1  # kept" in text
+    assert "exactly: {deviceClassName: gpu.nvidia.com}" in text
+    assert f"repaired warning import.version ({path}:1)" in errors
+    assert diff.startswith("--- a/manifests.yaml")
+    path.write_text("kind: [")
+    assert slicewise("import", str(path))[0] == 1
+
+
 def test_a_finding_of_level_error_ends_a_check_with_1(
     slicewise, held_cluster, tmp_path
 ):
