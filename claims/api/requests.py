@@ -80,6 +80,17 @@ TEMPLATE_EXAMPLE = OpenApiExample(
 )
 
 
+_ID = "$response.body#/id"
+_MATCHED = {"id": _ID, "If-Match": "$response.header.ETag"}
+FOLLOWING = (
+    ("getClaimRequest", {"id": _ID}),
+    ("getClaimRequestUsage", {"id": _ID}),
+    ("releaseClaimRequest", _MATCHED),
+    ("cancelClaimRequest", _MATCHED),
+    ("retryClaimRequest", _MATCHED),
+)
+
+
 class RequestView(ApiView):
     """A view of one claim request, or of all."""
 
@@ -126,6 +137,10 @@ class RequestList(RequestView):
             query=parameters.RequestParameters,
             answer=serializers.ClaimRequest,
             listed=True,
+            links=(
+                ("getClaimRequest", {"id": "$response.body#/items/0/id"}),
+                ("listClaimRequests", {"cursor": "$response.body#/cursor"}),
+            ),
         ),
         "POST": Operation(
             id="createClaimRequest",
@@ -146,6 +161,7 @@ class RequestList(RequestView):
             headers=ACCEPTED,
             problems=(404,),
             examples=(TEMPLATE_EXAMPLE,),
+            links=FOLLOWING,
         ),
     }
 
@@ -220,6 +236,7 @@ class RequestDetail(RequestView):
             headers=(
                 ("ETag", "For If-Match of what changes it, and for If-None-Match."),
             ),
+            links=FOLLOWING[1:],
         )
     }
 

@@ -62,6 +62,20 @@ def writing(**more: Any) -> Operation:
     return Operation(tag=TAG, scope=Scope.NOTICES_WRITE, bucket="write", **more)
 
 
+FOLLOWING = tuple(
+    (operation, {"id": "$response.body#/id"})
+    for operation in (
+        "getSubscription",
+        "rotateSubscriptionSecret",
+        "testSubscription",
+        "switchOnSubscription",
+        "listDeliveries",
+        "deleteSubscription",
+    )
+)
+FIRST = "$response.body#/items/0/id"
+
+
 class PagedView(ApiView):
     """A view of rows by their keys, the newest first."""
 
@@ -141,6 +155,7 @@ class SubscriptionList(SubscriptionView):
             query=PageParameters,
             answer=serializers.Subscription,
             listed=True,
+            links=(("getSubscription", {"id": FIRST}),),
         ),
         "POST": writing(
             id="createSubscription",
@@ -152,6 +167,7 @@ class SubscriptionList(SubscriptionView):
             answer=serializers.MadeSubscription,
             status=201,
             problems=(422,),
+            links=FOLLOWING,
             examples=(
                 OpenApiExample(
                     "A webhook for what becomes of requests",
@@ -252,6 +268,7 @@ class SubscriptionTest(SubscriptionView):
             summary="Send a test, and return its delivery",
             answer=serializers.Delivery,
             status=202,
+            links=(("redeliver", {"id": "$response.body#/id"}),),
         )
     }
 
@@ -288,6 +305,7 @@ class DeliveryList(SubscriptionView):
             query=serializers.DeliveryParameters,
             answer=serializers.Delivery,
             listed=True,
+            links=(("redeliver", {"id": FIRST}),),
         )
     }
 

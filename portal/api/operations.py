@@ -65,6 +65,8 @@ class Operation:
         headers: of the answer, name → what it says.
         media: of the answer, where it is no JSON.
         problems: further statuses of refusals.
+        links: operations that follow, each with its parameters as runtime
+            expressions of OpenAPI over this one's answer.
     """
 
     id: str
@@ -86,6 +88,7 @@ class Operation:
     media: str = "application/json"
     problems: tuple[int, ...] = ()
     examples: tuple[OpenApiExample, ...] = ()
+    links: tuple[tuple[str, dict[str, str]], ...] = ()
 
     @property
     def is_sparse(self) -> bool:

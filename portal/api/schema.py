@@ -81,6 +81,12 @@ class ApiSchema(AutoSchema):
         if found is not None and self.declared.body is not None:
             component = self.resolve_serializer(self.declared.body, "request")
             component.schema["additionalProperties"] = False
+        if found is not None and self.declared.links:
+            answer = found["responses"][str(self.declared.status)]
+            answer["links"] = {
+                name: {"operationId": name, "parameters": dict(given)}
+                for name, given in self.declared.links
+            }
         return found
 
     def get_operation_id(self) -> str:

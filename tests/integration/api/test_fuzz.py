@@ -7,6 +7,7 @@ a 404. The number of examples is bounded; FUZZ=500 draws more.
 from __future__ import annotations
 
 import os
+from collections import Counter
 
 import orjson
 import pytest
@@ -18,6 +19,10 @@ from schemathesis import checks
 
 from portal.accounts.tokens import make_token
 from portal.api.document import openapi_document
+from portal.core.secrets import encrypt
+from portal.notices.domain.signing import new_secret
+from portal.notices.models import Subscription
+from tests.integration.api.conftest import ALL
 from tests.integration.api.stored import make_request
 
 PUBLIC_ID = "0b8d3a52-0000-4000-8000-000000000001"
@@ -31,6 +36,12 @@ KNOWN = {
     "view": ["1", "x"],
     "operation": [f"apply.{PUBLIC_ID}", f"release.{PUBLIC_ID}", "x"],
 }
+CHECKS = [
+    checks.not_a_server_error,
+    checks.status_code_conformance,
+    checks.content_type_conformance,
+    checks.response_schema_conformance,
+]
 EXAMPLES = int(os.environ.get("FUZZ", "12"))
 
 
@@ -57,8 +68,17 @@ def world(held_cluster, ada, settings, one_connection):
     settings.SLICEWISE_API_RATES = dict.fromkeys(("read", "check", "write"), 10**9)
     now = timezone.now()
     make_request(PUBLIC_ID, ada, held_cluster, now)
-    scopes = ["inventory:read", "claims:check", "claims:read", "claims:write"]
-    return make_token(user=ada, name="fuzz", scopes=scopes, days=1, now=now)[1]
+    Subscription.objects.create(
+        public_id=PUBLIC_ID,
+        person=ada,
+        name="fuzz",
+        channel="webhook",
+        address_encrypted=encrypt("https://hooks.example.com/"),
+        secret_encrypted=encrypt(new_secret()),
+        events=["claim.active"],
+        created_at=now,
+    )
+    return make_token(user=ada, name="fuzz", scopes=ALL, days=1, now=now)[1]
 
 
 @schema.parametrize()
@@ -74,12 +94,7 @@ def test_any_call_is_answered_as_documented(case, world):
 
     case.validate_response(
         answer,
-        checks=[
-            checks.not_a_server_error,
-            checks.status_code_conformance,
-            checks.content_type_conformance,
-            checks.response_schema_conformance,
-        ],
+        checks=CHECKS,
         headers={"Authorization": f"Bearer {world}"},
     )
     if answer.status_code >= 400:
@@ -87,3 +102,54 @@ def test_any_call_is_answered_as_documented(case, world):
         assert problem["status"] == answer.status_code
         assert problem["detail"]
         assert "." in problem["code"]
+
+
+def _linked_document():
+    """Return the part of the document whose operations follow from each other."""
+    document = orjson.loads(openapi_document())
+    followed = {
+        link
+        for operations in document["paths"].values()
+        for operation in operations.values()
+        for answer in operation["responses"].values()
+        for link in answer.get("links", {})
+    }
+    for path, operations in list(document["paths"].items()):
+        for method, operation in list(operations.items()):
+            has_links = any("links" in a for a in operation["responses"].values())
+            if not has_links and operation["operationId"] not in followed:
+                del operations[method]
+        if not operations:
+            del document["paths"][path]
+    return document
+
+
+def test_what_follows_from_an_answer_is_answered_too(world):
+    """Make things, then go where their answers lead: read, change and end them."""
+    linked = schemathesis.openapi.from_dict(_linked_document())
+    linked.app = WSGIHandler()
+    headers = {"Authorization": f"Bearer {world}"}
+    seen = Counter()
+
+    class Walk(linked.as_state_machine()):
+        def get_call_kwargs(self, case):
+            return {"headers": headers}
+
+        def after_call(self, response, case):
+            operation = case.operation.definition.raw["operationId"]
+            seen[operation, response.status_code] += 1
+
+        def validate_response(self, response, case, additional_checks=None, **_more):
+            case.validate_response(response, checks=CHECKS, headers=headers)
+
+    Walk.run(
+        settings=settings(
+            max_examples=EXAMPLES,
+            stateful_step_count=8,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        )
+    )
+    # Some walks got to where only an answer's own id leads.
+    followed = {name for name, status in seen if status < 300}
+    assert {"getSubscription", "getClaimRequest"} <= followed, seen

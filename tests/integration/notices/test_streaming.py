@@ -1,0 +1,88 @@
+"""An open stream hears at once, over HTTP, and ends with the right to read it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import httpx
+import pytest
+from asgiref.sync import sync_to_async
+from django.utils import timezone
+
+from portal.accounts.models import ApiToken
+from portal.core import live
+from portal.core.wake import notify
+from portal.notices.services.announce import announce
+from tests.integration.frame.test_live import _serving
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def tell(subject, tenant):
+    announce(
+        "claim.active", subject=subject, tenant=tenant, people=(), payload={}, url="/"
+    )
+
+
+class Events:
+    """The events of an open stream, as they come."""
+
+    def __init__(self, answer):
+        self._lines = answer.aiter_lines()
+        self.number = None
+
+    async def following(self):
+        """Return (event, data) of the next one, within ten seconds."""
+        event = ""
+        async with asyncio.timeout(10):
+            async for line in self._lines:
+                name, _colon, value = line.partition(": ")
+                if name == "event":
+                    event = value
+                elif name == "id":
+                    self.number = int(value)
+                elif name == "data":
+                    return event, json.loads(value)
+        return None
+
+
+async def test_a_stream_tells_news_and_is_resumed_without_a_gap(
+    ada, cleo, call, load_fleets
+):
+    orchid, maple = await sync_to_async(
+        lambda: (ada.tenants.get(), cleo.tenants.get())
+    )()
+    token = await sync_to_async(lambda: call(ada).token)()
+    headers = {"Authorization": f"Bearer {token}"}
+    told = sync_to_async(tell)
+    async with (
+        _serving() as address,
+        httpx.AsyncClient(base_url=f"{address}/api/v1/", headers=headers) as client,
+    ):
+        async with client.stream("GET", "events?cluster=demo") as answer:
+            assert answer.headers["Content-Type"] == "text/event-stream"
+            events = Events(answer)
+            # Once it listens, it says that anything may have changed before.
+            assert (await events.following())[0] == "inventory"
+            await told("maple's", maple)
+            await told("first", orchid)
+            event, data = await events.following()
+            assert (event, data["subject"]) == ("claim.active", "first")
+            await sync_to_async(notify)(cluster="demo", revision=9, kinds=["Pod"])
+            event, data = await events.following()
+            assert (event, data["revision"]) == ("inventory", 9)
+            last = events.number
+        for subject in ("missed", "missed too"):
+            await told(subject, orchid)
+
+        resumed = {"Last-Event-ID": str(last)}
+        async with client.stream("GET", "events", headers=resumed) as answer:
+            events = Events(answer)
+            found = [(await events.following())[1]["subject"] for _turn in range(2)]
+            assert found == ["missed", "missed too"]
+            revoke = ApiToken.objects.aupdate
+            await revoke(revoked_at=timezone.now())
+            await told("not for nobody", orchid)
+            assert await events.following() is None  # it ended
+    assert not live.hub().feeds
