@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import structlog
+
 from claims.domain.checks.findings import Level
 from claims.domain.manifest import ADMIN_LABEL
 from claims.services.checking import Checker
 from claims.services.finding_sentences import sentence
+from inventory.domain.kinds import BY_NAME
+from inventory.gateways.errors import NotFound
+from inventory.gateways.kube import AS_ITSELF
 from inventory.models import KubeObject
+from inventory.services.connections import NoServer, kube_for
 from portal.admission.domain.guards import (
     Breach,
     GuardKind,
@@ -22,13 +28,17 @@ from portal.admission.services.approved import admin_breaches
 from portal.admission.services.extended import claim_of_pod
 from portal.admission.services.limiting import limits_breached
 from portal.core.cache_by_content import ContentCache
+from portal.core.errors import PortalError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from claims.domain.checks.findings import Finding
     from inventory.models import Cluster
     from portal.admission.domain.review import Review
+
+logger = structlog.get_logger(__name__)
 
 # Of a class, these stop every pod that uses it, although they are warnings of a claim.
 STOPS_A_CLASS = frozenset({"cel.runtime_missing_key", "cel.runtime_error"})
@@ -112,7 +122,23 @@ def _findings(cluster: Cluster, review: Review) -> Findings:
         for finding in checked.findings
         if finding.code not in LEFT_TO_THE_SERVER
         and (finding.level is Level.ERROR or finding.code in stops)
+        and not (finding.code == "class.missing" and _is_there(cluster, finding))
     )
+
+
+def _is_there(cluster: Cluster, finding: Finding) -> bool:
+    """Return whether a class that was not seen is there after all, or may be.
+
+    It may have been made a moment ago, so the API server is asked.
+    """
+    try:
+        kube = kube_for(cluster, AS_ITSELF)
+        kube.get(BY_NAME["DeviceClass"], str(finding.values["name"]))
+    except (NotFound, NoServer):
+        return False
+    except PortalError as error:
+        logger.warning("a class was not looked for", code=error.code)
+    return True
 
 
 class _Everyone(frozenset[str]):
