@@ -8,168 +8,49 @@ from __future__ import annotations
 
 import uuid
 from collections import defaultdict
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-
-from django.utils.translation import gettext_lazy as _
 
 from claims.domain.draft import (
     EXACTLY,
+    PAIRS,
     alternative_field,
+    config_field,
     constraint_field,
+    pair_field,
     places,
     request_field,
 )
+from claims.domain.opaque import FORMS, Shape
 from claims.domain.spec import MAX_ALTERNATIVES, Kind
+from claims.form_parts import (
+    EXAMPLES,
+    GROUPS,
+    PARAMETERS,
+    Alternative,
+    Capacity,
+    ComposeForm,
+    Config,
+    Constraint,
+    Field,
+    Group,
+    ParameterField,
+    Request,
+    Selector,
+    Toleration,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from claims.domain.draft import AlternativeDraft, ConstraintDraft, Draft
-    from claims.services.composing import Offer
+    from claims.domain.draft import (
+        AlternativeDraft,
+        ConfigDraft,
+        ConstraintDraft,
+        Draft,
+    )
+    from claims.domain.opaque import Parameter
+    from claims.services.composing import CapacityOffer, Offer
     from claims.services.expressions import Verdict
-
-OPERATORS = (("Exists", _("exists")), ("Equal", _("equals")))
-EFFECTS = (
-    ("", _("any effect")),
-    ("NoSchedule", "NoSchedule"),
-    ("NoExecute", "NoExecute"),
-    ("None", "None"),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """One input: its name, what was typed, and what is wrong with it."""
-
-    name: str
-    value: str = ""
-    errors: tuple[str, ...] = ()
-
-    @property
-    def id(self) -> str:
-        """The id of the input."""
-        return f"f-{self.name}"
-
-    @property
-    def error_id(self) -> str:
-        """The id of the sentences about it."""
-        return f"{self.id}-error"
-
-
-@dataclass(frozen=True, slots=True)
-class Selector:
-    """A CEL field with the verdict on it, or None where it was not judged."""
-
-    field: Field
-    verdict: Verdict | None
-    remove: str
-
-
-@dataclass(frozen=True, slots=True)
-class Capacity:
-    """A capacity request: the key's hidden field, the quantity's, and a hint."""
-
-    key: Field
-    field: Field
-    hints: tuple[str, ...]
-    is_published: bool
-    is_shared: bool
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether it stands among the first fields, not among the further ones."""
-        return self.is_shared or not self.is_published
-
-
-@dataclass(frozen=True, slots=True)
-class Toleration:
-    """One toleration's fields."""
-
-    key: Field
-    operator: Field
-    value: Field
-    effect: Field
-    remove: str
-
-
-@dataclass(frozen=True, slots=True)
-class Alternative:
-    """One alternative with its fields; `place` is "request:alternative"."""
-
-    place: str
-    number: int
-    name: Field
-    device_class: Field
-    mode: Field
-    count: Field
-    admin: Field
-    admin_is_on: bool
-    selectors: tuple[Selector, ...]
-    capacity: tuple[Capacity, ...]
-    tolerations: tuple[Toleration, ...]
-    together: Verdict | None
-    is_first: bool
-    is_last: bool
-
-    @property
-    def further(self) -> int:
-        """How many capacity keys are hidden at first: no amount of them is shared."""
-        return sum(not each.is_plain for each in self.capacity)
-
-    @property
-    def further_is_open(self) -> bool:
-        """Whether one of those was asked for, or has something wrong with it."""
-        return any(
-            each.field.value or each.field.errors
-            for each in self.capacity
-            if not each.is_plain
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """One request with its alternatives."""
-
-    at: int
-    number: int
-    name: Field
-    mode: Field
-    alternatives: tuple[Alternative, ...]
-    is_list: bool
-    is_full: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Constraint:
-    """One constraint; `offers` are (position, name, is bound)."""
-
-    at: int
-    number: int
-    kind: Field
-    attribute: Field
-    binds: Field
-    offers: tuple[tuple[str, str, bool], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ComposeForm:
-    """The whole form as a template shows it."""
-
-    submission_key: str
-    kind: Field
-    namespace: Field
-    name: Field
-    requests: tuple[Request, ...]
-    constraints: tuple[Constraint, ...]
-    justification: Field
-    hours: Field
-    is_justified: bool  # whether reason and length are asked
-    problems: tuple[tuple[str, str], ...]  # (id of the input, sentence)
-    focus: str = ""
-    kinds: tuple[str, ...] = field(default=tuple(kind.value for kind in Kind))
-    operators: tuple[tuple[str, object], ...] = OPERATORS
-    effects: tuple[tuple[str, object], ...] = EFFECTS
 
 
 def submission_key(given: str) -> str:
@@ -219,6 +100,9 @@ class FormBuilder:
             constraints=tuple(
                 self._constraint(i, row) for i, row in enumerate(draft.constraints)
             ),
+            configs=tuple(self._config(i, row) for i, row in enumerate(draft.configs)),
+            groups=tuple(self._groups()),
+            base=draft.base,
             problems=tuple(
                 (f"f-{self.inputs.get(name, name)}", text)
                 for name, texts in self.sentences.items()
@@ -252,6 +136,7 @@ class FormBuilder:
         def one(part: str, value: str = "") -> Field:
             return self._field(alternative_field(i, j, part), value)
 
+        offer = self.offers.get(row.device_class)
         return Alternative(
             place=f"{i}:{j}",
             number=j + 1,
@@ -276,11 +161,13 @@ class FormBuilder:
                     one(f"tolerations-{k}-operator", each.operator),
                     one(f"tolerations-{k}-value", each.value),
                     one(f"tolerations-{k}-effect", each.effect),
+                    one(f"tolerations-{k}-seconds", each.seconds),
                     f"remove-toleration:{i}:{j}:{k}",
                 )
                 for k, each in enumerate(row.tolerations)
             ),
             together=self.verdicts.get(alternative_field(i, j, "together")),
+            binding=offer.binding if offer else (),
             is_first=j == 0,
             is_last=is_last,
         )
@@ -288,7 +175,8 @@ class FormBuilder:
     def _capacity(self, i: int, j: int, row: AlternativeDraft) -> Iterable[Capacity]:
         """Yield the class's own keys first, then what was asked for besides."""
         offer = self.offers.get(row.device_class)
-        published = {each.key: each for each in offer.capacity} if offer else {}
+        offered: tuple[CapacityOffer, ...] = offer.capacity if offer else ()
+        published = {each.key: each for each in offered}
         asked = dict(row.capacity)
         keys = [*published, *(key for key in asked if key not in published)]
         for k, key in enumerate(keys):
@@ -304,6 +192,55 @@ class FormBuilder:
                 is_shared=key in published and published[key].is_shared,
             )
 
+    def _bound(self, binds: tuple[str, ...]) -> tuple[tuple[str, str, bool], ...]:
+        named = places(self.draft).items()
+        return tuple((place, name, place in binds) for place, name in named)
+
+    def _config(self, i: int, row: ConfigDraft) -> Config:
+        known = FORMS.get(row.form)
+        return Config(
+            at=i,
+            number=i + 1,
+            driver=self._field(config_field(i, "driver"), row.driver),
+            form=self._field(config_field(i, "form"), row.form),
+            json=self._field(config_field(i, "json"), row.json),
+            parameters=tuple(
+                self._parameter(i, row, each)
+                for each in (known.parameters if known else ())
+            ),
+            binds=self._field(config_field(i, "binds")),
+            offers=self._bound(row.binds),
+        )
+
+    def _parameter(self, i: int, row: ConfigDraft, each: Parameter) -> ParameterField:
+        choices = ("true", "false") if each.shape is Shape.BOOL else each.choices
+        return ParameterField(
+            label=PARAMETERS[each.name],
+            field=self._field(
+                config_field(i, f"value-{each.name}"), row.value(each.name)
+            ),
+            choices=choices,
+            example=EXAMPLES.get(each.name, ""),
+        )
+
+    def _groups(self) -> Iterable[Group]:
+        for at, (attribute, group) in enumerate(PAIRS.items()):
+            rows = getattr(self.draft, attribute)
+            if at >= len(PAIRS) // 2 and self.draft.kind != Kind.TEMPLATE and not rows:
+                continue
+            yield Group(
+                at,
+                GROUPS[at],
+                tuple(
+                    (
+                        self._field(pair_field(group, k, "key"), key),
+                        self._field(pair_field(group, k, "value"), value),
+                        f"remove-pair:{at}:{k}",
+                    )
+                    for k, (key, value) in enumerate(rows)
+                ),
+            )
+
     def _constraint(self, i: int, row: ConstraintDraft) -> Constraint:
         return Constraint(
             at=i,
@@ -311,8 +248,5 @@ class FormBuilder:
             kind=self._field(constraint_field(i, "kind"), row.kind),
             attribute=self._field(constraint_field(i, "attribute"), row.attribute),
             binds=self._field(constraint_field(i, "binds")),
-            offers=tuple(
-                (place, name, place in row.binds)
-                for place, name in places(self.draft).items()
-            ),
+            offers=self._bound(row.binds),
         )

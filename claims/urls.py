@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from claims.views import (
+    builder,
     cel,
     checks,
     claim,
@@ -21,6 +22,16 @@ from claims.views import (
 app_name = "claims"
 urlpatterns = [
     path("c/<str:cluster>/compose/", compose.compose, name="compose"),
+    path(
+        "c/<str:cluster>/compose/availability/",
+        builder.compose_availability,
+        name="compose-availability",
+    ),
+    path(
+        "c/<str:cluster>/compose/builder/",
+        builder.compose_builder,
+        name="compose-builder",
+    ),
     path("c/<str:cluster>/compose/cel/", cel.compose_cel, name="compose-cel"),
     path(
         "c/<str:cluster>/compose/checks/", checks.compose_checks, name="compose-checks"

@@ -31,6 +31,7 @@ class TolerationDraft:
     operator: str = "Exists"
     value: str = ""
     effect: str = ""
+    seconds: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +66,39 @@ class ConstraintDraft:
     binds: tuple[str, ...] = ()
 
 
+Pairs = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigDraft:
+    """One opaque config as typed; `binds` holds positions.
+
+    Attributes:
+        form: which of a driver's forms it is filled in by, or "" for JSON.
+        values: what stands in that form's fields, by their names.
+        json: the parameters, where there is no form.
+    """
+
+    driver: str = ""
+    form: str = ""
+    values: Pairs = ()
+    json: str = "{}"
+    binds: tuple[str, ...] = ()
+
+    def value(self, name: str) -> str:
+        """Return what stands in one of the form's fields, or ""."""
+        return dict(self.values).get(name, "")
+
+
 @dataclass(frozen=True, slots=True)
 class Draft:
     """The whole form as typed.
 
     Attributes:
+        labels, annotations: of the object itself, in order, keys as typed.
+        claim_labels, claim_annotations: of each claim made from a template.
+        base: the YAML that the form was filled from, with all that the form does
+            not show; "" where it was filled by hand.
         justification: why it is needed, for those who approve; no part of the claim.
         hours: how long it is needed, as typed; None where it was not asked.
     """
@@ -79,6 +108,12 @@ class Draft:
     name: str = ""
     requests: tuple[RequestDraft, ...] = field(default=(RequestDraft(name="gpus"),))
     constraints: tuple[ConstraintDraft, ...] = ()
+    configs: tuple[ConfigDraft, ...] = ()
+    labels: Pairs = ()
+    annotations: Pairs = ()
+    claim_labels: Pairs = ()
+    claim_annotations: Pairs = ()
+    base: str = ""
     justification: str = ""
     hours: str | None = None
 
@@ -115,6 +150,25 @@ def constraint_field(i: int, part: str) -> str:
     return f"constraints-{i}-{part}"
 
 
+def config_field(i: int, part: str) -> str:
+    """Return the name of a field of opaque config `i`."""
+    return f"config-{i}-{part}"
+
+
+def pair_field(group: str, k: int, part: str) -> str:
+    """Return the name of a field of label or annotation `k` of a group."""
+    return f"{group}-{k}-{part}"
+
+
+# Labels and annotations: attribute of a draft → prefix of its fields.
+PAIRS = {
+    "labels": "labels",
+    "annotations": "annotations",
+    "claim_labels": "claim-labels",
+    "claim_annotations": "claim-annotations",
+}
+
+
 def places(draft: Draft) -> dict[str, str]:
     """Return what a constraint may bind, in order: position → name."""
     found = {}
@@ -139,11 +193,30 @@ class _Fields:
     def texts(self, name: str) -> tuple[str, ...]:
         return tuple(self._lists.get(name, ()))
 
+    def places(self, name: str) -> tuple[str, ...]:
+        return tuple(each for each in self.texts(name) if _PLACE.fullmatch(each))
+
+    def pairs(self, group: str) -> Pairs:
+        return tuple(
+            (
+                self.text(pair_field(group, k, "key")).strip(),
+                self.text(pair_field(group, k, "value")),
+            )
+            for k in self.positions(group, "-key")
+        )
+
     def positions(self, prefix: str, part: str) -> list[int]:
         """Return the n for which a field `prefix-n-part` was sent, ascending."""
         pattern = re.compile(rf"{re.escape(prefix)}-([0-9]{{1,3}}){re.escape(part)}")
         hits = (pattern.fullmatch(name) for name in self._lists)
         return sorted({int(hit[1]) for hit in hits if hit})
+
+    def names_under(self, prefix: str) -> list[str]:
+        """Return the n for which a field `prefix-n` was sent, sorted."""
+        head = f"{prefix}-"
+        return sorted(
+            name.removeprefix(head) for name in self._lists if name.startswith(head)
+        )
 
 
 def from_fields(lists: Mapping[str, Sequence[str]]) -> Draft:
@@ -159,16 +232,33 @@ def from_fields(lists: Mapping[str, Sequence[str]]) -> Draft:
             ConstraintDraft(
                 kind=fields.text(constraint_field(i, "kind"), DISTINCT),
                 attribute=fields.text(constraint_field(i, "attribute")).strip(),
-                binds=tuple(
-                    place
-                    for place in fields.texts(constraint_field(i, "binds"))
-                    if _PLACE.fullmatch(place)
-                ),
+                binds=fields.places(constraint_field(i, "binds")),
             )
             for i in fields.positions("constraints", "-kind")
         ),
+        configs=tuple(_config(fields, i) for i in fields.positions("config", "-form")),
+        labels=fields.pairs("labels"),
+        annotations=fields.pairs("annotations"),
+        claim_labels=fields.pairs("claim-labels"),
+        claim_annotations=fields.pairs("claim-annotations"),
+        base=fields.text("base"),
         justification=fields.text("justification").strip(),
         hours=fields.text("hours").strip() if "hours" in lists else None,
+    )
+
+
+def _config(fields: _Fields, i: int) -> ConfigDraft:
+    shown = fields.text(config_field(i, "form"))
+    names = fields.names_under(config_field(i, "value"))
+    return ConfigDraft(
+        driver=fields.text(config_field(i, "driver")).strip(),
+        form=shown,
+        values=tuple(
+            (name, fields.text(config_field(i, f"value-{name}")).strip())
+            for name in names
+        ),
+        json=fields.text(config_field(i, "json"), "{}"),
+        binds=fields.places(config_field(i, "binds")),
     )
 
 
@@ -214,6 +304,7 @@ def _tolerations(fields: _Fields, i: int, j: int) -> Iterator[TolerationDraft]:
             operator=fields.text(f"{prefix}-{k}-operator"),
             value=fields.text(f"{prefix}-{k}-value").strip(),
             effect=fields.text(f"{prefix}-{k}-effect"),
+            seconds=fields.text(f"{prefix}-{k}-seconds").strip(),
         )
 
 

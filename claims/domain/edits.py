@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from claims.domain.draft import (
     FIRST_AVAILABLE,
+    PAIRS,
     AlternativeDraft,
+    ConfigDraft,
     ConstraintDraft,
     Draft,
     RequestDraft,
@@ -20,7 +22,9 @@ from claims.domain.draft import (
 )
 from claims.domain.spec import (
     MAX_ALTERNATIVES,
+    MAX_CONFIGS,
     MAX_CONSTRAINTS,
+    MAX_PAIRS,
     MAX_REQUESTS,
     MAX_SELECTORS,
     MAX_TOLERATIONS,
@@ -28,6 +32,8 @@ from claims.domain.spec import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from claims.domain.draft import Pairs
 
 T = TypeVar("T")
 
@@ -76,15 +82,18 @@ def _with_alternative(
 
 
 def _rebound(draft: Draft, moved: Callable[[str], str | None]) -> Draft:
-    """Let every constraint follow what it bound to its new position."""
-    rows = tuple(
-        replace(
-            row,
-            binds=tuple(new for old in row.binds if (new := moved(old)) is not None),
-        )
-        for row in draft.constraints
+    """Let constraints and configs follow what they bound to its new position."""
+
+    def follow(binds: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(new for old in binds if (new := moved(old)) is not None)
+
+    return replace(
+        draft,
+        constraints=tuple(
+            replace(row, binds=follow(row.binds)) for row in draft.constraints
+        ),
+        configs=tuple(replace(row, binds=follow(row.binds)) for row in draft.configs),
     )
-    return replace(draft, constraints=rows)
 
 
 def _unused_name(stem: str, taken: set[str]) -> str:
@@ -149,10 +158,13 @@ def _move_alternative(draft: Draft, i: int, j: int, to: int) -> Draft:
     rows = list(draft.requests[i].alternatives)
     if not (0 <= to < len(rows) and j < len(rows)):
         return draft
-    rows[j], rows[to] = rows[to], rows[j]
-    left = _with_request(draft, i, lambda r: replace(r, alternatives=tuple(rows)))
-    swap = {f"{i}/{j}": f"{i}/{to}", f"{i}/{to}": f"{i}/{j}"}
-    return _rebound(left, lambda old: swap.get(old, old))
+    order = list(range(len(rows)))
+    order.insert(to, order.pop(j))
+    left = _with_request(
+        draft, i, lambda r: replace(r, alternatives=tuple(rows[at] for at in order))
+    )
+    moved = {f"{i}/{at}": f"{i}/{new}" for new, at in enumerate(order)}
+    return _rebound(left, lambda old: moved.get(old, old))
 
 
 def _add_selector(draft: Draft, i: int, j: int) -> Draft:
@@ -193,6 +205,33 @@ def _remove_constraint(draft: Draft, i: int) -> Draft:
     return replace(draft, constraints=_without(draft.constraints, i))
 
 
+def _add_config(draft: Draft) -> Draft:
+    row = ConfigDraft(driver="gpu.nvidia.com", form="GpuConfig")
+    return replace(draft, configs=_capped(draft.configs, row, MAX_CONFIGS))
+
+
+def _remove_config(draft: Draft, i: int) -> Draft:
+    return replace(draft, configs=_without(draft.configs, i))
+
+
+_GROUPS = tuple(PAIRS)
+
+
+def _with_pairs(draft: Draft, group: int, pairs: Pairs) -> Draft:
+    changed: dict[str, Any] = {_GROUPS[group]: pairs}
+    return replace(draft, **changed)
+
+
+def _add_pair(draft: Draft, group: int) -> Draft:
+    rows: Pairs = getattr(draft, _GROUPS[group])
+    return _with_pairs(draft, group, _capped(rows, ("", ""), MAX_PAIRS))
+
+
+def _remove_pair(draft: Draft, group: int, k: int) -> Draft:
+    rows: Pairs = getattr(draft, _GROUPS[group])
+    return _with_pairs(draft, group, _without(rows, k))
+
+
 _VERBS: dict[str, tuple[Callable[..., Draft], int]] = {
     "add-request": (_add_request, 0),
     "remove-request": (_remove_request, 1),
@@ -200,13 +239,47 @@ _VERBS: dict[str, tuple[Callable[..., Draft], int]] = {
     "remove-alternative": (_remove_alternative, 2),
     "up-alternative": (lambda d, i, j: _move_alternative(d, i, j, j - 1), 2),
     "down-alternative": (lambda d, i, j: _move_alternative(d, i, j, j + 1), 2),
+    "move-alternative": (_move_alternative, 3),
     "add-selector": (_add_selector, 2),
     "remove-selector": (_remove_selector, 3),
     "add-toleration": (_add_toleration, 2),
     "remove-toleration": (_remove_toleration, 3),
     "add-constraint": (_add_constraint, 0),
     "remove-constraint": (_remove_constraint, 1),
+    "add-config": (_add_config, 0),
+    "remove-config": (_remove_config, 1),
+    "add-pair": (_add_pair, 1),
+    "remove-pair": (_remove_pair, 2),
 }
+
+
+def with_selector(draft: Draft, i: int, j: int, text: str) -> Draft:
+    """Return the draft with one more selector, in the first blank place there is."""
+
+    def change(row: AlternativeDraft) -> AlternativeDraft:
+        texts = list(row.selectors)
+        blank = next((k for k, each in enumerate(texts) if not each.strip()), None)
+        if blank is None:
+            return replace(row, selectors=_capped(row.selectors, text, MAX_SELECTORS))
+        texts[blank] = text
+        return replace(row, selectors=tuple(texts))
+
+    return _with_alternative(draft, i, j, change)
+
+
+def tolerating(draft: Draft, i: int, j: int, row: TolerationDraft) -> Draft:
+    """Return the draft with one more toleration, unless it is there or is too much."""
+
+    def change(old: AlternativeDraft) -> AlternativeDraft:
+        if row in old.tolerations:
+            return old
+        rows = _capped(old.tolerations, row, MAX_TOLERATIONS)
+        return replace(old, tolerations=rows)
+
+    try:
+        return _with_alternative(draft, i, j, change)
+    except IndexError:
+        return draft
 
 
 _FIXABLE = re.compile(

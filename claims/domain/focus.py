@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING
 
 from claims.domain.draft import (
     FIRST_AVAILABLE,
+    PAIRS,
     alternative_field,
+    config_field,
     constraint_field,
+    pair_field,
     request_field,
 )
 
@@ -26,13 +29,24 @@ def focus_after(action: str, draft: Draft) -> str:
     """
     verb, *texts = action.split(":")
     at = [int(text) for text in texts if text.isdecimal()]
-    if verb == "add-request":
-        return request_field(len(draft.requests) - 1, "name")
-    if verb == "add-constraint":
-        return constraint_field(len(draft.constraints) - 1, "attribute")
+    if added := _added(verb, at, draft):
+        return added
     if not at or at[0] >= len(draft.requests):
         return request_field(0, "name") if verb.startswith("remove-") else ""
     return _inside(verb, at, draft)
+
+
+def _added(verb: str, at: Sequence[int], draft: Draft) -> str:
+    """Return the first field of a new part of the whole claim, or ""."""
+    if verb == "add-pair" and at and at[0] < len(PAIRS):
+        attribute, group = list(PAIRS.items())[at[0]]
+        return pair_field(group, len(getattr(draft, attribute)) - 1, "key")
+    last = {
+        "add-request": request_field(len(draft.requests) - 1, "name"),
+        "add-constraint": constraint_field(len(draft.constraints) - 1, "attribute"),
+        "add-config": config_field(len(draft.configs) - 1, "form"),
+    }
+    return last.get(verb, "")
 
 
 _STEPS = {"up-alternative": -1, "down-alternative": 1, "remove-alternative": -1}
@@ -46,6 +60,8 @@ def _inside(verb: str, at: Sequence[int], draft: Draft) -> str:
     last = len(request.alternatives) - 1
     if verb == "add-alternative":
         return alternative_field(at[0], last, "name")
+    if verb == "move-alternative":
+        return alternative_field(at[0], min(at[2], last) if len(at) > 2 else 0, part)
     if verb in _STEPS:
         return alternative_field(at[0], max(0, min(j + _STEPS[verb], last)), part)
     row = request.alternatives[min(j, last)]

@@ -1,13 +1,14 @@
 """A manifest taken back into the form, or every reason why it cannot be.
 
-Nothing is dropped in silence: a field that the form cannot show refuses the
-manifest, and what only the server sets is named as left out. Wrong *values*
-(a bad quantity) are let through: they are shown beside their fields.
+Nothing is dropped in silence: a field that the form cannot show is named and stays
+in the YAML that the form keeps, and what only the server sets is named as left out.
+Wrong *values* (a bad quantity) are let through: they are shown beside their fields.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import json
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from claims.domain.compose import API_VERSION
@@ -17,14 +18,18 @@ from claims.domain.draft import (
     FIRST_AVAILABLE,
     MATCH,
     AlternativeDraft,
+    ConfigDraft,
     ConstraintDraft,
     Draft,
+    Pairs,
     RequestDraft,
     TolerationDraft,
     places,
 )
+from claims.domain.opaque import FORMS, shown
 from claims.domain.spec import (
     MAX_ALTERNATIVES,
+    MAX_CONFIGS,
     MAX_CONSTRAINTS,
     MAX_REQUESTS,
     MAX_SELECTORS,
@@ -37,7 +42,7 @@ if TYPE_CHECKING:
 
 Path = tuple[str | int, ...]
 
-_SERVER_SETS = (
+SERVER_SETS = (
     "uid",
     "resourceVersion",
     "creationTimestamp",
@@ -66,16 +71,27 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What a manifest gave: a draft or problems; `left_out` are fields by name."""
+    """What a manifest gave: a draft or problems.
+
+    Attributes:
+        left_out: fields that only a server sets, by name.
+        kept: fields that the form does not show, by path.
+    """
 
     draft: Draft | None
     problems: tuple[Problem, ...] = ()
     left_out: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
 
 
 def take(document: object) -> Taken:
     """Take one parsed YAML document back into a draft."""
     return _Taker().take(document)
+
+
+def projected(document: dict[str, Any]) -> Draft:
+    """Return what a form shows of a claim or template, whatever is wrong with it."""
+    return _Taker().draft(document)
 
 
 class _Taker:
@@ -84,6 +100,7 @@ class _Taker:
     def __init__(self) -> None:
         self.problems: list[Problem] = []
         self.left_out: list[str] = []
+        self.kept: list[str] = []
 
     def take(self, document: object) -> Taken:
         kinds = tuple(kind.value for kind in Kind)
@@ -98,10 +115,10 @@ class _Taker:
                 "value": str(document.get("apiVersion", ""))[:80]
             }
             return Taken(None, (Problem(("apiVersion",), "paste.version", values),))
-        draft = self._draft(document)
+        draft = self.draft(document)
         if self.problems:
             return Taken(None, tuple(self.problems))
-        return Taken(draft, (), tuple(self.left_out))
+        return Taken(draft, (), tuple(self.left_out), tuple(self.kept))
 
     def _refuse(self, path: Path, code: str, **values: str | int) -> None:
         self.problems.append(Problem(path, code, values))
@@ -109,7 +126,7 @@ class _Taker:
     def _map(
         self, parent: dict[str, Any], path: Path, known: tuple[str, ...]
     ) -> dict[str, Any]:
-        """Return a mapping with known keys only; what else it holds is refused."""
+        """Return a mapping; what else than known keys it holds is noted as kept."""
         value = parent.get(str(path[-1]))
         if value is None:
             return {}
@@ -122,7 +139,7 @@ class _Taker:
     def _only(self, value: dict[str, Any], path: Path, known: tuple[str, ...]) -> None:
         for key, inner in value.items():
             if key not in known and inner is not None:
-                self._refuse((*path, str(key)), "paste.unknown", field=str(key)[:80])
+                self.kept.append(_dotted((*path, str(key)[:80])))
 
     def _maps(
         self,
@@ -163,34 +180,52 @@ class _Taker:
             return default
         return value
 
-    def _draft(self, document: dict[str, Any]) -> Draft:
+    def draft(self, document: dict[str, Any]) -> Draft:
+        """Return what the form shows; what is wrong lies in `problems`."""
         self._only(document, (), ("apiVersion", "kind", "metadata", "spec", "status"))
         if document.get("status"):
             self.left_out.append("status")
-        metadata = self._map(
-            document, ("metadata",), ("name", "namespace", *_SERVER_SETS)
-        )
-        self.left_out += [
-            f"metadata.{key}" for key in _SERVER_SETS if metadata.get(key)
-        ]
+        known = ("name", "namespace", "labels", "annotations", *SERVER_SETS)
+        metadata = self._map(document, ("metadata",), known)
+        self.left_out += [f"metadata.{key}" for key in SERVER_SETS if metadata.get(key)]
         path: Path = ("spec",)
-        is_template = document["kind"] == Kind.TEMPLATE
-        spec = self._map(document, path, ("spec",) if is_template else ("devices",))
+        is_template = document.get("kind") == Kind.TEMPLATE
+        keys = ("metadata", "spec") if is_template else ("devices",)
+        spec = self._map(document, path, keys)
+        inner: dict[str, Any] = {}
         if is_template:
+            inner = self._map(spec, (*path, "metadata"), ("labels", "annotations"))
             path = ("spec", "spec")
             spec = self._map(spec, path, ("devices",))
-        path = (*path, "devices")
-        devices = self._map(spec, path, ("requests", "constraints"))
         draft = Draft(
-            kind=document["kind"],
+            kind=str(document.get("kind", "")),
             namespace=self._text(metadata, ("metadata", "namespace")),
             name=self._text(metadata, ("metadata", "name")),
-            requests=tuple(self._requests(devices, (*path, "requests"))),
+            labels=self._pairs(metadata, ("metadata", "labels")),
+            annotations=self._pairs(metadata, ("metadata", "annotations")),
+            claim_labels=self._pairs(inner, ("spec", "metadata", "labels")),
+            claim_annotations=self._pairs(inner, ("spec", "metadata", "annotations")),
+            requests=(),
         )
-        constraints = self._constraints(devices, (*path, "constraints"), draft)
-        return Draft(
-            draft.kind, draft.namespace, draft.name, draft.requests, tuple(constraints)
-        )
+        return self._with_devices(draft, spec, (*path, "devices"))
+
+    def _with_devices(self, draft: Draft, spec: dict[str, Any], path: Path) -> Draft:
+        devices = self._map(spec, path, ("requests", "constraints", "config"))
+        requests = tuple(self._requests(devices, (*path, "requests")))
+        draft = replace(draft, requests=requests)
+        by_name = {name: place for place, name in places(draft).items()}
+        constraints = self._constraints(devices, (*path, "constraints"), by_name)
+        configs = self._configs(devices, (*path, "config"), by_name)
+        return replace(draft, constraints=tuple(constraints), configs=tuple(configs))
+
+    def _pairs(self, parent: dict[str, Any], path: Path) -> Pairs:
+        value = parent.get(str(path[-1]))
+        if value is None:
+            return ()
+        if not isinstance(value, dict):
+            self._refuse(path, "paste.not_map")
+            return ()
+        return tuple((str(key), self._text(value, (*path, str(key)))) for key in value)
 
     def _requests(self, devices: dict[str, Any], path: Path) -> Iterator[RequestDraft]:
         known = ("name", EXACTLY, FIRST_AVAILABLE)
@@ -259,31 +294,83 @@ class _Taker:
     def _tolerations(
         self, body: dict[str, Any], path: Path
     ) -> Iterator[TolerationDraft]:
-        known = ("key", "operator", "value", "effect")
+        known = ("key", "operator", "value", "effect", "tolerationSeconds")
         for at, row in self._maps(body, path, known, MAX_TOLERATIONS):
+            seconds = row.get("tolerationSeconds")
             yield TolerationDraft(
                 key=self._text(row, (*at, "key")),
                 operator=self._text(row, (*at, "operator"), "Equal"),
                 value=self._text(row, (*at, "value")),
                 effect=self._text(row, (*at, "effect")),
+                seconds="" if seconds is None else str(seconds),
             )
 
     def _constraints(
-        self, devices: dict[str, Any], path: Path, draft: Draft
+        self, devices: dict[str, Any], path: Path, by_name: dict[str, str]
     ) -> Iterator[ConstraintDraft]:
         known = ("requests", MATCH, DISTINCT)
-        by_name = {name: place for place, name in places(draft).items()}
         for at, body in self._maps(devices, path, known, MAX_CONSTRAINTS):
             match = self._text(body, (*at, MATCH))
             distinct = self._text(body, (*at, DISTINCT))
-            if bool(match) == bool(distinct):
+            if not match and not distinct:
                 self._refuse(at, "paste.constraint")
-                continue
-            binds = []
-            for where, name in self._list(body, (*at, "requests"), MAX_REQUESTS):
-                if isinstance(name, str) and name in by_name:
-                    binds.append(by_name[name])
-                else:
-                    self._refuse(where, "paste.binds", value=str(name)[:130])
-            kind = MATCH if match else DISTINCT
-            yield ConstraintDraft(kind, match or distinct, tuple(binds))
+            if match and distinct:
+                self.kept.append(_dotted((*at, DISTINCT)))
+            binds = self._binds(body, (*at, "requests"), by_name)
+            kind = DISTINCT if distinct and not match else MATCH
+            yield ConstraintDraft(kind, match or distinct, binds)
+
+    def _binds(
+        self, body: dict[str, Any], path: Path, by_name: dict[str, str]
+    ) -> tuple[str, ...]:
+        binds = []
+        for where, name in self._list(body, path, MAX_REQUESTS):
+            if isinstance(name, str) and name in by_name:
+                binds.append(by_name[name])
+            else:
+                self._refuse(where, "paste.binds", value=str(name)[:130])
+        return tuple(binds)
+
+    def _configs(
+        self, devices: dict[str, Any], path: Path, by_name: dict[str, str]
+    ) -> Iterator[ConfigDraft]:
+        for at, body in self._maps(devices, path, ("requests", "opaque"), MAX_CONFIGS):
+            where = (*at, "opaque")
+            opaque = self._map(body, where, ("driver", "parameters"))
+            if not opaque:
+                self._refuse(at, "paste.config")
+            driver = self._text(opaque, (*where, "driver"))
+            parameters = opaque.get("parameters")
+            form, values = shown(driver, parameters)
+            if form:
+                known = {each.path[-1] for each in FORMS[form].parameters}
+                known |= {step for each in FORMS[form].parameters for step in each.path}
+                self._beside((*where, "parameters"), parameters, known)
+            yield ConfigDraft(
+                driver=driver,
+                form=form,
+                values=values,
+                json="{}" if form else _json_of(parameters),
+                binds=self._binds(body, (*at, "requests"), by_name),
+            )
+
+    def _beside(self, path: Path, body: Any, known: set[str]) -> None:
+        """Note what a config's form does not show of its parameters."""
+        for key, inner in body.items() if isinstance(body, dict) else ():
+            if key not in known | {"apiVersion", "kind"}:
+                self.kept.append(_dotted((*path, str(key)[:80])))
+            elif key != "defaultPerDevicePinnedMemoryLimit":
+                self._beside((*path, str(key)), inner, known)
+
+
+def _json_of(parameters: Any) -> str:
+    """Return parameters as JSON text; what JSON cannot hold as YAML's own text."""
+    return json.dumps(parameters, indent=2, ensure_ascii=False, default=str)
+
+
+def _dotted(path: Path) -> str:
+    """Return a path as Kubernetes writes it."""
+    text = ""
+    for step in path:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+    return text

@@ -10,7 +10,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from claims.domain.draft import alternative_field, constraint_field, request_field
+from claims.domain.draft import (
+    alternative_field,
+    config_field,
+    constraint_field,
+    request_field,
+)
+from claims.domain.opaque import FORMS
 
 if TYPE_CHECKING:
     from claims.domain.draft import Draft
@@ -27,6 +33,7 @@ _REQUEST = re.compile(
     r"requests\[(?P<i>\d+)\](?:\.firstAvailable\[(?P<j>\d+)\]|\.exactly)?(?:\.(?P<rest>.*))?"
 )
 _CONSTRAINT = re.compile(r"constraints\[(?P<i>\d+)\](?:\.(?P<rest>.*))?")
+_CONFIG = re.compile(r"config\[(?P<i>\d+)\](?:\.(?P<rest>.*))?")
 _PARTS = (
     (re.compile(r"deviceClassName"), "class"),
     (re.compile(r"selectors\[(\d+)\]"), "selectors-{0}"),
@@ -50,7 +57,18 @@ def field_of(path: str, draft: Draft) -> str:
         if i < len(draft.constraints):
             part = "binds" if rest.startswith("requests") else "attribute"
             return constraint_field(i, part)
+    if (found := _CONFIG.fullmatch(tail)) and int(found["i"]) < len(draft.configs):
+        return _of_config(int(found["i"]), found["rest"] or "", draft)
     return ""
+
+
+def _of_config(i: int, rest: str, draft: Draft) -> str:
+    if rest.startswith("requests"):
+        return config_field(i, "binds")
+    if rest.startswith("opaque.parameters"):
+        shown = draft.configs[i].form in FORMS
+        return config_field(i, "form" if shown else "json")
+    return config_field(i, "driver")
 
 
 def _of_request(found: re.Match[str], draft: Draft) -> str:

@@ -1,4 +1,4 @@
-"""A draft read as a claim: either the claim, or every reason why it is none yet.
+"""A draft read as a claim: every reason why it is none yet.
 
 The rules are those of the API server's own validation (resource.k8s.io/v1),
 found before it is asked; a finding names the field of the form that it is about.
@@ -11,55 +11,47 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from claims.domain import opaque
 from claims.domain.draft import (
     DISTINCT,
     EXACTLY,
     FIRST_AVAILABLE,
     MATCH,
+    PAIRS,
     alternative_field,
+    config_field,
     constraint_field,
+    pair_field,
     places,
     request_field,
 )
 from claims.domain.spec import (
     MAX_ALTERNATIVES,
+    MAX_CONFIGS,
     MAX_CONSTRAINTS,
     MAX_DEVICES,
     MAX_EXPRESSION_BYTES,
+    MAX_PAIRS,
     MAX_REQUESTS,
     MAX_SELECTORS,
     MAX_TOLERATIONS,
     AllocationMode,
-    CELDeviceSelector,
-    Claim,
-    DeviceConstraint,
-    DeviceRequest,
-    DeviceSubRequest,
-    DeviceToleration,
-    ExactDeviceRequest,
     Kind,
 )
 from inventory.domain.quantity import BadQuantity, parse_quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
-    from typing import TypedDict
+    from collections.abc import Callable, Collection, Sequence
 
     from claims.domain.draft import (
         AlternativeDraft,
+        ConfigDraft,
         ConstraintDraft,
         Draft,
+        Pairs,
         RequestDraft,
         TolerationDraft,
     )
-
-    class _Common(TypedDict):
-        device_class_name: str
-        selectors: tuple[CELDeviceSelector, ...]
-        allocation_mode: AllocationMode
-        count: int
-        tolerations: tuple[DeviceToleration, ...]
-        capacity: tuple[tuple[str, str], ...]
 
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
@@ -69,6 +61,7 @@ _SUBDOMAIN = re.compile(
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,31}")
 MAX_JUSTIFICATION = 2000
 MAX_HOURS = 24 * 90
+_LABEL_VALUE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _OPERATORS = ("Exists", "Equal")
 _EFFECTS = ("", "NoSchedule", "NoExecute", "None")
 
@@ -84,10 +77,14 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A claim, or None with at least one finding."""
+    """Every reason why a draft is no claim yet; none where it is one."""
 
-    claim: Claim | None
     findings: tuple[Finding, ...]
+
+    @property
+    def is_claim(self) -> bool:
+        """Whether it may be sent as it stands."""
+        return not self.findings
 
 
 def read(
@@ -111,7 +108,7 @@ def hours_of(text: str) -> int | None:
 
 
 class _Reader:
-    """Collects findings while it builds; every field is looked at, once."""
+    """Collects findings; every field is looked at, once."""
 
     def __init__(self, namespaces: frozenset[str], classes: frozenset[str]) -> None:
         self.namespaces = namespaces
@@ -119,7 +116,7 @@ class _Reader:
         self.findings: list[Finding] = []
 
     def read(self, draft: Draft) -> Reading:
-        kind = self._choice("kind", draft.kind, tuple(Kind))
+        self._choice("kind", draft.kind, tuple(Kind))
         if draft.name:
             self._name("name", draft.name, _SUBDOMAIN, 253)
         else:
@@ -131,18 +128,49 @@ class _Reader:
             self._find("requests", "requests.none")
         self._most(request_field(0, "name"), draft.requests, MAX_REQUESTS)
         self._most(constraint_field(0, "attribute"), draft.constraints, MAX_CONSTRAINTS)
-        requests = tuple(self._request(i, row) for i, row in enumerate(draft.requests))
+        self._most(config_field(0, "driver"), draft.configs, MAX_CONFIGS)
+        for i, row in enumerate(draft.requests):
+            self._request(i, row)
         self._unique(
             [row.name for row in draft.requests], lambda i: request_field(i, "name")
         )
         self._lasting(draft)
-        constraints = tuple(
-            self._constraint(i, row, draft) for i, row in enumerate(draft.constraints)
-        )
-        if self.findings:
-            return Reading(None, tuple(self.findings))
-        claim = Claim(Kind(kind), draft.namespace, draft.name, requests, constraints)
-        return Reading(claim, ())
+        names = places(draft)
+        for i, constraint in enumerate(draft.constraints):
+            self._constraint(i, constraint, names)
+        for i, config in enumerate(draft.configs):
+            self._config(i, config, names)
+        for attribute, group in PAIRS.items():
+            self._pairs(group, getattr(draft, attribute))
+        return Reading(tuple(self.findings))
+
+    def _pairs(self, group: str, pairs: Pairs) -> None:
+        """Find keys and, of labels, values that the API server refuses."""
+        self._most(pair_field(group, 0, "key"), pairs, MAX_PAIRS)
+        keys = [key for key, _value in pairs]
+        self._unique(keys, lambda k: pair_field(group, k, "key"))
+        for k, (key, value) in enumerate(pairs):
+            where = pair_field(group, k, "key")
+            if key and not _qualified(key, domain_needed=False, longest=63):
+                self._find(where, "pair.key", value=key[:80])
+            elif value and not key:
+                self._find(where, "pair.no_key", value=value[:80])
+            is_label = group.endswith("labels")
+            if is_label and value and not _LABEL_VALUE.fullmatch(value):
+                self._find(
+                    pair_field(group, k, "value"), "pair.value", value=value[:80]
+                )
+
+    def _config(self, i: int, row: ConfigDraft, names: dict[str, str]) -> None:
+        where = config_field(i, "driver")
+        if not row.driver:
+            self._find(where, "config.driver")
+        elif len(row.driver) > 63 or not _SUBDOMAIN.fullmatch(row.driver):
+            self._find(where, "config.driver_shape", value=row.driver[:80])
+        self._choice(config_field(i, "form"), row.form, ("", *opaque.FORMS))
+        for part, code, values in opaque.faults(row):
+            self._find(config_field(i, part), code, **values)
+        self._bound(config_field(i, "binds"), row.binds, names)
 
     def _lasting(self, draft: Draft) -> None:
         """Find what administrative access lacks: a reason, and an end."""
@@ -185,48 +213,32 @@ class _Reader:
             if name and name in names[:at]:
                 self._find(where(at), "name.twice", value=name[:80])
 
-    def _request(self, i: int, row: RequestDraft) -> DeviceRequest:
+    def _request(self, i: int, row: RequestDraft) -> None:
         self._name(request_field(i, "name"), row.name, _LABEL, 63)
-        mode = self._choice(
-            request_field(i, "mode"), row.mode, (EXACTLY, FIRST_AVAILABLE)
-        )
         where = request_field(i, "mode")
+        mode = self._choice(where, row.mode, (EXACTLY, FIRST_AVAILABLE))
         if not row.alternatives:
             self._find(where, "alternatives.none")
         if len(row.alternatives) > MAX_ALTERNATIVES:
             self._find(where, "alternatives.many", limit=MAX_ALTERNATIVES)
-        if mode == EXACTLY:
-            return self._exactly(i, row)
-        self._unique(
-            [alternative.name for alternative in row.alternatives],
-            lambda j: alternative_field(i, j, "name"),
-        )
-        return DeviceRequest(
-            row.name,
-            first_available=tuple(
-                self._sub_request(i, j, alternative)
-                for j, alternative in enumerate(row.alternatives)
-            ),
-        )
+        if mode == EXACTLY and len(row.alternatives) > 1:
+            self._find(where, "alternatives.exactly")
+        if mode == FIRST_AVAILABLE:
+            self._unique(
+                [alternative.name for alternative in row.alternatives],
+                lambda j: alternative_field(i, j, "name"),
+            )
+        for j, alternative in enumerate(row.alternatives):
+            if mode == FIRST_AVAILABLE:
+                self._listed(i, j, alternative)
+            self._asked(i, j, alternative)
 
-    def _exactly(self, i: int, row: RequestDraft) -> DeviceRequest:
-        if len(row.alternatives) > 1:
-            self._find(request_field(i, "mode"), "alternatives.exactly")
-        if not row.alternatives:
-            return DeviceRequest(row.name)
-        asked = self._common(i, 0, row.alternatives[0])
-        exactly = ExactDeviceRequest(
-            **asked, admin_access=row.alternatives[0].admin_access
-        )
-        return DeviceRequest(row.name, exactly=exactly)
-
-    def _sub_request(self, i: int, j: int, row: AlternativeDraft) -> DeviceSubRequest:
+    def _listed(self, i: int, j: int, row: AlternativeDraft) -> None:
         self._name(alternative_field(i, j, "name"), row.name, _LABEL, 63)
         if row.admin_access:
             self._find(alternative_field(i, j, "admin"), "admin.alternative")
-        return DeviceSubRequest(name=row.name, **self._common(i, j, row))
 
-    def _common(self, i: int, j: int, row: AlternativeDraft) -> _Common:
+    def _asked(self, i: int, j: int, row: AlternativeDraft) -> None:
         where = alternative_field(i, j, "class")
         if not row.device_class:
             self._find(where, "class.empty")
@@ -239,30 +251,20 @@ class _Reader:
         mode = self._choice(
             alternative_field(i, j, "mode"), row.allocation_mode, tuple(AllocationMode)
         )
-        return {
-            "device_class_name": row.device_class,
-            "selectors": tuple(self._selectors(i, j, row.selectors)),
-            "allocation_mode": AllocationMode(mode),
-            "count": self._count(i, j, row.count)
-            if mode == AllocationMode.EXACT_COUNT
-            else 1,
-            "tolerations": tuple(
-                self._toleration(i, j, k, each)
-                for k, each in enumerate(row.tolerations)
-            ),
-            "capacity": self._capacity(i, j, row.capacity),
-        }
+        if mode == AllocationMode.EXACT_COUNT:
+            self._count(i, j, row.count)
+        self._selectors(i, j, row.selectors)
+        for k, each in enumerate(row.tolerations):
+            self._toleration(i, j, k, each)
+        self._capacity(i, j, row.capacity)
 
-    def _count(self, i: int, j: int, text: str) -> int:
+    def _count(self, i: int, j: int, text: str) -> None:
         if re.fullmatch(r"[0-9]{1,6}", text) and 1 <= int(text) <= MAX_DEVICES:
-            return int(text)
+            return
         where = alternative_field(i, j, "count")
         self._find(where, "count.range", value=text[:20], limit=MAX_DEVICES)
-        return 1
 
-    def _selectors(
-        self, i: int, j: int, texts: tuple[str, ...]
-    ) -> Iterator[CELDeviceSelector]:
+    def _selectors(self, i: int, j: int, texts: tuple[str, ...]) -> None:
         for k, text in enumerate(texts):
             size = len(text.encode())
             where = alternative_field(i, j, f"selectors-{k}")
@@ -272,12 +274,8 @@ class _Reader:
                 self._find(
                     where, "cel.unprintable", value=f"U+{ord(unprintable[0]):04X}"
                 )
-            elif text.strip():
-                yield CELDeviceSelector(text.rstrip())
 
-    def _toleration(
-        self, i: int, j: int, k: int, row: TolerationDraft
-    ) -> DeviceToleration:
+    def _toleration(self, i: int, j: int, k: int, row: TolerationDraft) -> None:
         prefix = f"tolerations-{k}"
         operator = self._choice(
             alternative_field(i, j, f"{prefix}-operator"), row.operator, _OPERATORS
@@ -290,11 +288,16 @@ class _Reader:
             self._find(key, "toleration.key_needed")
         if operator == "Exists" and row.value:
             self._find(alternative_field(i, j, f"{prefix}-value"), "toleration.value")
-        return DeviceToleration(row.key, operator, row.value, row.effect)
+        if row.seconds:
+            self._seconds(alternative_field(i, j, f"{prefix}-seconds"), row)
 
-    def _capacity(
-        self, i: int, j: int, rows: tuple[tuple[str, str], ...]
-    ) -> tuple[tuple[str, str], ...]:
+    def _seconds(self, where: str, row: TolerationDraft) -> None:
+        if not re.fullmatch(r"-?[0-9]{1,18}", row.seconds):
+            self._find(where, "toleration.seconds", value=row.seconds[:20])
+        elif row.effect not in ("NoExecute", ""):
+            self._find(where, "toleration.seconds_effect")
+
+    def _capacity(self, i: int, j: int, rows: Pairs) -> None:
         for k, (key, text) in enumerate(rows):
             where = alternative_field(i, j, f"capacity-{key}")
             if key in [earlier for earlier, _ in rows[:k]]:
@@ -304,29 +307,19 @@ class _Reader:
                     self._find(where, "capacity.negative", value=text[:40])
             except BadQuantity:
                 self._find(where, "capacity.quantity", value=text[:40])
-        return tuple(sorted(rows))
 
-    def _constraint(
-        self, i: int, row: ConstraintDraft, draft: Draft
-    ) -> DeviceConstraint:
-        kind = self._choice(constraint_field(i, "kind"), row.kind, (MATCH, DISTINCT))
+    def _constraint(self, i: int, row: ConstraintDraft, names: dict[str, str]) -> None:
+        self._choice(constraint_field(i, "kind"), row.kind, (MATCH, DISTINCT))
         where = constraint_field(i, "attribute")
         if not row.attribute:
             self._find(where, "attribute.empty")
         elif not _qualified(row.attribute, domain_needed=True, longest=32):
             self._find(where, "attribute.shape", value=row.attribute[:80])
-        bound = tuple(self._bound(i, row.binds, draft))
-        if kind == MATCH:
-            return DeviceConstraint(bound, match_attribute=row.attribute)
-        return DeviceConstraint(bound, distinct_attribute=row.attribute)
+        self._bound(constraint_field(i, "binds"), row.binds, names)
 
-    def _bound(self, i: int, binds: tuple[str, ...], draft: Draft) -> Iterator[str]:
-        names = places(draft)
-        for place in binds:
-            if place in names:
-                yield names[place]
-            else:
-                self._find(constraint_field(i, "binds"), "binds.unknown")
+    def _bound(self, where: str, binds: tuple[str, ...], names: dict[str, str]) -> None:
+        if any(place not in names for place in binds):
+            self._find(where, "binds.unknown")
 
 
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")

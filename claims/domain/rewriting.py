@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from claims.domain.compose import to_manifest
@@ -11,10 +12,9 @@ from claims.domain.why.changes import changed
 
 if TYPE_CHECKING:
     from claims.domain.draft import Draft
-    from claims.domain.spec import Claim
 
 
-def with_change(draft: Draft, claim: Claim | None, path: str, text: str) -> Draft:
+def with_change(draft: Draft, path: str, text: str) -> Draft:
     """Return the draft with the value at a path of its manifest replaced.
 
     What names no such place, or would make what the form cannot hold, leaves the
@@ -22,14 +22,16 @@ def with_change(draft: Draft, claim: Claim | None, path: str, text: str) -> Draf
 
     Args:
         draft: the form as it stands.
-        claim: what it says; None where it is unfinished.
         path: as in `spec.spec.devices.requests[0].exactly.count`.
         text: the new value as JSON; `null` removes.
     """
-    if claim is None:
-        return draft
     try:
-        body = changed(to_manifest(claim), path, json.loads(text))
+        body = changed(to_manifest(draft), path, json.loads(text))
     except (ValueError, RecursionError):
         return draft
-    return take(body).draft or draft
+    after = take(body).draft
+    if after is None:
+        return draft
+    return replace(
+        after, base=draft.base, justification=draft.justification, hours=draft.hours
+    )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from django.db import connection
@@ -24,6 +24,7 @@ from claims.domain.draft import (
     RequestDraft,
 )
 from claims.domain.reading import read
+from claims.services.catalogue import binding_conditions, binding_within
 from inventory.models import KubeObject
 from inventory.services.engines import engine_for
 from portal.accounts.queries import namespaces_of
@@ -67,9 +68,14 @@ class CapacityOffer:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What the devices of one class publish."""
+    """What the devices of one class publish.
+
+    Attributes:
+        binding: conditions that some of them must meet once they are allocated.
+    """
 
     capacity: tuple[CapacityOffer, ...]
+    binding: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +133,8 @@ def offers_of(cluster: Cluster, wanted: Iterable[str]) -> Offers:
             if name not in published.by_class:
                 keys = _keys_within(engine, classes[name], published.capacity)
                 published.by_class[name] = keys
-            by_class[name] = _offer(published.by_class[name])
+            binding = binding_within(engine, classes[name], published.binding)
+            by_class[name] = replace(_offer(published.by_class[name]), binding=binding)
     except PortalError as error:
         problem = error.message
     return Offers(classes, by_class, published.attributes, problem)
@@ -139,6 +146,7 @@ class _Published:
 
     capacity: tuple[PublishedKey, ...]
     attributes: tuple[str, ...]
+    binding: dict[str, tuple[str, ...]]
     by_class: dict[str, Keys]
 
 
@@ -154,7 +162,12 @@ def _published(cluster: Cluster) -> _Published:
     place = (cluster.pk, cluster.created_at)
     seen = _SEEN.get(place)
     if seen is None or seen[0] != newest:
-        found = _Published(published_capacity(cluster), attribute_names(cluster), {})
+        found = _Published(
+            published_capacity(cluster),
+            attribute_names(cluster),
+            binding_conditions(cluster),
+            {},
+        )
         seen = _SEEN[place] = (newest, found)
     return seen[1]
 

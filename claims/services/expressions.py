@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext as _
 
 from claims.domain.draft import alternative_field
 from claims.domain.spec import MAX_EXPRESSION_BYTES
+from claims.services.near import nearest_misses
 from inventory.services.engines import async_engine_for, engine_for
 from portal.core.errors import PortalError
 
@@ -37,6 +38,7 @@ class Verdict:
         scheduler: why the scheduler refuses what the API server accepts; "".
         total: devices of the class; None where they were not counted, and
             `uncounted` says why.
+        nearest: where nothing matches, what devices have instead, in words.
     """
 
     problem: str = ""
@@ -54,6 +56,7 @@ class Verdict:
     nodes_total: int = 0
     errors: tuple[RuntimeFault, ...] = ()
     uncounted: str = ""
+    nearest: str = ""
 
     @property
     def is_counted(self) -> bool:
@@ -84,7 +87,18 @@ def judge_draft(
         for (name, (text, owner)), check in zip(fields.items(), checks, strict=True)
     }
     verdicts |= dict(_together(engine, draft, classes))
-    return verdicts
+    texts = {name: text for name, (text, _class) in fields.items()}
+    return {
+        name: with_nearest(cluster, texts.get(name, ""), verdict)
+        for name, verdict in verdicts.items()
+    }
+
+
+def with_nearest(cluster: Cluster, text: str, verdict: Verdict) -> Verdict:
+    """Return the verdict with the nearest misses, where nothing matches."""
+    if not text or not verdict.total or verdict.match or verdict.errors:
+        return verdict
+    return replace(verdict, nearest=nearest_misses(cluster, text))
 
 
 async def ajudge(

@@ -70,6 +70,39 @@ SENTENCES: dict[str, _StrPromise] = {
         "“Equal” needs a key; choose “Exists” to tolerate every taint."
     ),
     "toleration.value": _("“Exists” takes no value: clear it, or choose “Equal”."),
+    "toleration.seconds": _("“%(value)s” is no whole number of seconds."),
+    "toleration.seconds_effect": _(
+        "Seconds go with the effect NoExecute alone: clear them, or choose NoExecute."
+    ),
+    "pair.key": _(
+        "“%(value)s” is no key: write a name, with a domain before it if need be, such"
+        " as “example.com/team”."
+    ),
+    "pair.no_key": _("“%(value)s” has no key; name it, or remove the row."),
+    "pair.value": _(
+        "“%(value)s” is no value of a label: at most 63 letters, digits, “-”, “_” and"
+        " “.”, with a letter or digit at both ends."
+    ),
+    "config.driver": _("Name the driver that reads this, such as “gpu.nvidia.com”."),
+    "config.driver_shape": _(
+        "“%(value)s” is no driver name: use lower-case letters, digits, “-” and “.”."
+    ),
+    "config.needed": _("The driver needs a value here."),
+    "config.strategy": _(
+        "This goes with the sharing strategy %(needs)s: choose that one, or clear this."
+    ),
+    "config.percent": _("“%(value)s” is no percentage: give a whole number to 100."),
+    "config.limit": _(
+        "“%(value)s” is no limit: write a quantity of at least 1Mi, such as 8Gi."
+    ),
+    "config.limits": _(
+        "“%(value)s” is no limit of a device: write its number or UUID and a quantity"
+        " of at least 1Mi, such as 0=8Gi, 1=4Gi."
+    ),
+    "config.json": _("Line %(line)s, column %(column)s: this is no JSON (%(why)s)."),
+    "config.json_depth": _("The JSON is nested too deeply, or has a number too long."),
+    "config.json_object": _("Write a JSON object: {…}."),
+    "config.too_long": _("Kubernetes takes at most %(limit)s bytes of parameters."),
     "capacity.twice": _("“%(value)s” is asked for twice; keep one."),
     "capacity.negative": _("“%(value)s” is negative; ask for zero or more."),
     "capacity.quantity": _(
@@ -87,10 +120,6 @@ SENTENCES: dict[str, _StrPromise] = {
     "paste.version": _(
         "apiVersion is “%(value)s”: write resource.k8s.io/v1, in which each request"
         " holds exactly or firstAvailable."
-    ),
-    "paste.unknown": _(
-        "The form has no place for the field “%(field)s”: remove it, or apply this"
-        " manifest with kubectl."
     ),
     "paste.not_map": _("Fields are expected here (name: value)."),
     "paste.not_list": _("A list is expected here (- item)."),
@@ -112,6 +141,7 @@ SENTENCES: dict[str, _StrPromise] = {
     "paste.constraint": _(
         "The form shows either matchAttribute or distinctAttribute in one constraint."
     ),
+    "paste.config": _("A config holds opaque, with a driver and its parameters."),
     "paste.binds": _(
         "“%(value)s” names no request, or request/alternative, of this claim."
     ),

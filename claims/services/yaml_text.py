@@ -75,15 +75,16 @@ def dump(manifest: dict[str, Any]) -> str:
     yaml.indent(mapping=2, sequence=4, offset=2)
     yaml.width = 10_000
     out = io.StringIO()
-    yaml.dump(_styled(manifest), out)
+    yaml.dump(styled(manifest), out)
     return out.getvalue()
 
 
-def _styled(value: Any) -> Any:
+def styled(value: Any) -> Any:
+    """Return a value with each text quoted, or in a block, where it has to be."""
     if isinstance(value, dict):
-        return {_styled(key): _styled(inner) for key, inner in value.items()}
+        return {styled(key): styled(inner) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_styled(inner) for inner in value]
+        return [styled(inner) for inner in value]
     return _styled_text(value) if isinstance(value, str) else value
 
 
@@ -115,7 +116,9 @@ def load(text: str) -> Document:
         )
     try:
         _check_limits(text)
-        body = YAML(typ="rt", pure=True).load(text)
+        yaml = YAML(typ="rt", pure=True)
+        yaml.preserve_quotes = True
+        body = yaml.load(text)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = str(error.problem or error.context or "").split("\n")[0]

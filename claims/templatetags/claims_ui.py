@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from django import template
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
@@ -9,6 +11,11 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 from claims.domain.binding import Binding, Readiness
 from claims.domain.follow import ClaimState, ObjectState
 from claims.domain.lifecycle import State
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from claims.services.building import Built
 
 register = template.Library()
 
@@ -100,3 +107,9 @@ def command_words(shows: str) -> str:
         "pod": _("The pod and its events"),
         "gpus": _("The GPUs as the container sees them"),
     }[shows]
+
+
+@register.filter
+def at_place(builders: Mapping[str, Built], place: str) -> Built | None:
+    """Return how far the condition of one alternative is put together."""
+    return builders.get(place)

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST
 
 from claims.domain.draft import from_fields, selector_at
 from claims.services.composing import classes_of
-from claims.services.expressions import ajudge
+from claims.services.expressions import ajudge, with_nearest
 from inventory.models import Cluster
 from portal.accounts.decorators import requires
 from portal.accounts.domain.roles import Permission
@@ -33,5 +33,7 @@ async def compose_cel(request: PortalRequest, cluster: str) -> HttpResponse:
     device_class, expression = found
     classes = await sync_to_async(classes_of)(row)
     verdict = await ajudge(row, expression, classes.get(device_class))
+    if verdict is not None:
+        verdict = await sync_to_async(with_nearest)(row, expression, verdict)
     context = {"verdict": verdict, "target": f"f-{request.POST['judge']}"}
     return await sync_to_async(render)(request, "claims/compose_verdict.html", context)

@@ -9,12 +9,11 @@ from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
-from claims.domain.compose import to_manifest
-from claims.domain.draft import from_fields
 from claims.domain.reading import hours_of
 from claims.services.composing import read_for
 from claims.services.diagnosing import diagnose
 from claims.services.gate import Wish, the_gate
+from claims.services.writing import draft_of, manifest_of
 from inventory.models import Cluster
 from portal.accounts.decorators import requires
 from portal.accounts.domain.roles import Permission
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 def compose_checks(request: PortalRequest, cluster: str) -> HttpResponse:
     """Answer with the list of findings."""
     row = get_object_or_404(Cluster, name=cluster)
-    draft = from_fields(dict(request.POST.lists()))
+    draft = draft_of(dict(request.POST.lists()))
     reading = read_for(request.user, row, draft)
     context = {"checks": checks_of(request.user, row, draft, reading)}
     return render(request, "claims/compose_checks.html", context)
@@ -46,9 +45,9 @@ def checks_of(
     user: User, cluster: Cluster, draft: Draft, reading: Reading
 ) -> dict[str, Any]:
     """Return what the checks' template takes: findings, or why there are none."""
-    if reading.claim is None:
+    if not reading.is_claim:
         return {"is_unfinished": True}
-    manifest = to_manifest(reading.claim)
+    manifest = manifest_of(draft)
     ruling = _ruling(user, cluster, manifest, draft)
     try:
         found = diagnose(cluster, user, manifest, draft)

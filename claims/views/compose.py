@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -17,21 +17,23 @@ from django.views.decorators.http import require_http_methods, require_POST
 from django.views.decorators.vary import vary_on_headers
 from django_htmx.http import HttpResponseClientRedirect
 
-from claims.domain.compose import to_manifest
-from claims.domain.draft import Draft, from_fields
-from claims.domain.edits import edited, repaired
+from claims.domain.draft import Draft, TolerationDraft, alternative_field
+from claims.domain.edits import edited, repaired, tolerating
 from claims.domain.focus import focus_after
-from claims.domain.pasted import take
 from claims.domain.paths import field_of
 from claims.domain.reading import hours_of, read
 from claims.domain.rewriting import with_change
 from claims.forms import FormBuilder, submission_key
 from claims.services import yaml_text
+from claims.services.building import finished, started
+from claims.services.catalogue import seen_keys, seen_taints
 from claims.services.composing import classes_of, offers_of, preset, read_for
 from claims.services.diagnosing import diagnose
 from claims.services.expressions import judge_draft
+from claims.services.gating import switched_off
 from claims.services.sentences import sentence
 from claims.services.submit import SubmitRefused, submit
+from claims.services.writing import draft_of, from_yaml, manifest_of, rebased, text_of
 from claims.views.checks import checks_of
 from inventory.gateways.errors import Invalid
 from inventory.models import Cluster
@@ -41,8 +43,11 @@ from portal.accounts.queries import namespaces_of
 from portal.core.errors import PortalError
 
 if TYPE_CHECKING:
-    from claims.domain.reading import Reading
+    from collections.abc import Iterator, Mapping
+
+    from claims.services.building import Built
     from claims.services.diagnosing import Diagnosed
+    from claims.services.writing import FromYaml
     from portal.core.http import PortalRequest
 
 logger = structlog.get_logger(__name__)
@@ -69,6 +74,7 @@ class Said:
     pasted: Pasted = Pasted()
     show_problems: bool = False
     focus: str = ""
+    builders: Mapping[str, Built] = field(default_factory=dict)
 
 
 @requires(Permission.COMPOSE)
@@ -86,18 +92,31 @@ def compose(request: PortalRequest, cluster: str) -> HttpResponse:
         if selector := request.GET.get("selector", ""):
             draft = repaired(draft, FIRST_SELECTOR, selector)
         return shown(request, row, draft, Said())
-    draft = from_fields(dict(request.POST.lists()))
+    draft = draft_of(dict(request.POST.lists()))
     action = request.POST.get("action", "check")
-    if action == "submit":
-        return _submitted(request, row, draft)
-    if action == "take":
-        return _taken(request, row, draft)
-    if put_right := _put_right(request, row, draft, action):
-        after, field = put_right
-        return shown(request, row, after, Said(focus=field))
-    after = edited(draft, action)
-    said = Said(show_problems=action == "check" and not request.htmx)
-    return shown(request, row, after, replace(said, focus=focus_after(action, after)))
+    answer = _ANSWERS.get(action.partition(":")[0], _edited)
+    return answer(request, row, draft, action)
+
+
+def _edited(
+    request: PortalRequest, cluster: Cluster, draft: Draft, action: str
+) -> HttpResponse:
+    """Carry out a button that changes the form."""
+    if put_right := _put_right(request, cluster, draft, action):
+        after, name = put_right
+        return shown(request, cluster, rebased(after), Said(focus=name))
+    after = rebased(edited(draft, action))
+    show = action == "check" and not request.htmx
+    said = Said(show_problems=show, focus=focus_after(action, after))
+    return shown(request, cluster, after, said)
+
+
+def _as_yaml(
+    request: PortalRequest, cluster: Cluster, draft: Draft, action: str
+) -> HttpResponse:
+    """Put what the form says where YAML is edited."""
+    said = Said(pasted=Pasted(text_of(draft)), focus="yaml")
+    return shown(request, cluster, draft, said)
 
 
 def _put_right(
@@ -108,11 +127,39 @@ def _put_right(
     place, _colon, new = rest.partition(":")
     if verb == "fix":
         return repaired(draft, place, new.replace("\r\n", "\n")), place
+    if verb == "tolerate":
+        return _tolerating(draft, rest)
     if verb == "apply":
-        reading = read_for(request.user, cluster, draft)
-        after = with_change(draft, reading.claim, place, new)
+        after = with_change(draft, place, new)
         return after, field_of(place, after)
     return None
+
+
+def _tolerating(draft: Draft, text: str) -> tuple[Draft, str] | None:
+    """Return the draft with a seen taint tolerated: `0:1:key|value|Effect`."""
+    i, _colon, rest = text.partition(":")
+    j, _colon, taint = rest.partition(":")
+    parts = taint.split("|")
+    if not (i.isdecimal() and j.isdecimal() and len(parts) == 3):
+        return None
+    key, value, effect = parts
+    row = TolerationDraft(key, "Equal" if value else "Exists", value, effect)
+    after = tolerating(draft, int(i), int(j), row)
+    return after, alternative_field(int(i), int(j), "class")
+
+
+def _built(
+    request: PortalRequest, cluster: Cluster, draft: Draft, action: str
+) -> HttpResponse:
+    """Show the builder with a key's values, or put its condition into the form."""
+    verb, _colon, place = action.partition(":")
+    lists = dict(request.POST.lists())
+    if verb == "builder":
+        builders = {place: started(cluster, lists, place)}
+        return shown(request, cluster, draft, Said(builders=builders))
+    after, left = finished(cluster, draft, lists, place)
+    builders = {place: left} if left.problem else {}
+    return shown(request, cluster, rebased(after), Said(builders=builders))
 
 
 @requires(Permission.COMPOSE)
@@ -120,10 +167,13 @@ def _put_right(
 def compose_manifest(request: PortalRequest, cluster: str) -> HttpResponse:
     """Answer with what the form would send at this moment."""
     row = get_object_or_404(Cluster, name=cluster)
-    draft = from_fields(dict(request.POST.lists()))
+    draft = draft_of(dict(request.POST.lists()))
     reading = read_for(request.user, row, draft)
     problems = [(f"f-{each.field}", sentence(each)) for each in reading.findings]
-    context = {"manifest": _text_of(reading), "problems": problems}
+    context = {
+        "manifest": text_of(draft) if reading.is_claim else "",
+        "problems": problems,
+    }
     return render(request, "claims/compose_manifest.html", context)
 
 
@@ -152,6 +202,7 @@ def _context(
     namespaces = namespaces_of(request.user, cluster.name)
     wanted = [a.device_class for r in draft.requests for a in r.alternatives]
     offers = offers_of(cluster, wanted)
+    words = seen_keys(cluster)
     reading = read(draft, namespaces=namespaces, classes=offers.classes)
     found = [(each.field, sentence(each)) for each in reading.findings]
     form = FormBuilder(
@@ -172,7 +223,12 @@ def _context(
         % {"cluster": cluster.name},
         "classes": list(offers.classes),
         "attributes": offers.attributes,
-        "manifest": _text_of(reading),
+        "words": words,
+        "drivers": list(dict.fromkeys(each.driver for each in words)),
+        "taints": seen_taints(cluster),
+        "off": switched_off(cluster),
+        "builders": said.builders,
+        "manifest": text_of(draft) if reading.is_claim else "",
         "problems": [(f"f-{name}", text) for name, text in found],
         "shown_problems": [*form.problems, *(("", text) for text in said.on_top)],
         "said": [*said.notes, *([offers.problem] if offers.problem else [])],
@@ -180,42 +236,44 @@ def _context(
     }
 
 
-def _text_of(reading: Reading) -> str:
-    return yaml_text.dump(to_manifest(reading.claim)) if reading.claim else ""
-
-
-def _taken(request: PortalRequest, cluster: Cluster, draft: Draft) -> HttpResponse:
+def _taken(
+    request: PortalRequest, cluster: Cluster, draft: Draft, action: str
+) -> HttpResponse:
     """Fill the form from pasted YAML, or say line by line why not, losing nothing."""
     text = request.POST.get("yaml", "").replace("\r\n", "\n")
     try:
-        document = yaml_text.load(text)
+        taken = from_yaml(text)
     except yaml_text.UnreadableYaml as error:
         pasted = Pasted(text, ((error.line, error.message),))
         return shown(request, cluster, draft, Said(pasted=pasted), status=422)
-    taken = take(document.body)
     if taken.draft is None:
-        problems = [
-            (document.line_of(each.path), sentence(each)) for each in taken.problems
-        ]
-        problems.sort(key=lambda each: each[0] or 0)
-        pasted = Pasted(text, tuple(problems))
+        problems = tuple((line, sentence(each)) for line, each in taken.problems)
+        pasted = Pasted(text, problems)
         return shown(request, cluster, draft, Said(pasted=pasted), status=422)
-    notes = [_("The form now holds what was pasted.")]
-    if taken.left_out:
-        notes.append(
-            _("Left out, since only the server sets them: %(fields)s.")
-            % {"fields": ", ".join(taken.left_out)}
-        )
-    said = Said(notes=tuple(notes), show_problems=True, focus="name")
+    said = Said(notes=tuple(_notes(taken)), show_problems=True, focus="name")
     after = replace(taken.draft, justification=draft.justification, hours=draft.hours)
     return shown(request, cluster, after, said)
 
 
-def _submitted(request: PortalRequest, cluster: Cluster, draft: Draft) -> HttpResponse:
+def _notes(taken: FromYaml) -> Iterator[str]:
+    yield _("The form now holds what was pasted.")
+    if taken.left_out:
+        yield _("Left out, since only the server sets them: %(fields)s.") % {
+            "fields": ", ".join(taken.left_out)
+        }
+    if taken.kept:
+        yield _("The form does not show these; they stay in the YAML: %(fields)s.") % {
+            "fields": ", ".join(taken.kept)
+        }
+
+
+def _submitted(
+    request: PortalRequest, cluster: Cluster, draft: Draft, action: str
+) -> HttpResponse:
     reading = read_for(request.user, cluster, draft)
-    if reading.claim is None:
+    if not reading.is_claim:
         return shown(request, cluster, draft, Said(show_problems=True), status=422)
-    manifest = to_manifest(reading.claim)
+    manifest = manifest_of(draft)
     diagnosed = _diagnosed(request, cluster, manifest, draft)
     if diagnosed and diagnosed.errors:
         said = _found(diagnosed)
@@ -294,3 +352,13 @@ def _refused(error: PortalError, draft: Draft) -> Said:
     by_field = tuple(dict.fromkeys((name, text) for name, text in pairs if name))
     on_top = tuple(dict.fromkeys(text for name, text in pairs if not name))
     return Said(by_field=by_field, on_top=on_top)
+
+
+# First word of what a button is worth → what answers it; any other edits the form.
+_ANSWERS = {
+    "submit": _submitted,
+    "take": _taken,
+    "edit-yaml": _as_yaml,
+    "builder": _built,
+    "build": _built,
+}

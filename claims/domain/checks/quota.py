@@ -8,6 +8,7 @@ adminAccess is charged too. Templates are never charged, their claims are.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from claims.domain.checks.asks import asked_of, shape_findings
@@ -26,6 +27,7 @@ Json = dict[str, Any]
 COUNT = "count/resourceclaims.resource.k8s.io"
 ALL_COUNTS = 32
 _SUFFIX = ".deviceclass.resource.k8s.io/devices"
+_EXTENDED = "requests.deviceclass.resource.kubernetes.io/"
 
 
 def charges(asked: Asked, world: World) -> Counter[str]:
@@ -70,6 +72,38 @@ def quota_findings(asked: Asked, world: World) -> Iterator[Finding]:
                     "limit": str(limit),
                 }
                 yield Finding("quota.exceeded", f"{asked.base}.requests", values)
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaLeft:
+    """What one quota leaves of one thing; `left` is never below 0."""
+
+    quota: str
+    key: str
+    limit: int
+    left: int
+
+    @property
+    def is_used_up(self) -> bool:
+        """Whether nothing is left."""
+        return self.left == 0
+
+
+def quotas_left(namespace: str, world: World) -> list[QuotaLeft]:
+    """Return what the quotas of a namespace leave of devices and claims."""
+    nothing = asked_of(
+        {"kind": "ResourceClaimTemplate", "metadata": {"namespace": namespace}}
+    )
+    found = []
+    for quota in world.objects.get("ResourceQuota", []):
+        if namespace_of(quota) != namespace:
+            continue
+        for key, limit in ((quota.get("spec") or {}).get("hard") or {}).items():
+            if _SUFFIX in key or key == COUNT or key.startswith(_EXTENDED):
+                most = int(quantity_or_zero(limit))
+                left = max(most - used_of(quota, key, nothing, world), 0)
+                found.append(QuotaLeft(name_of(quota), key, most, left))
+    return sorted(found, key=lambda each: (each.key, each.quota))
 
 
 def used_of(quota: Json, key: str, asked: Asked, world: World) -> int:

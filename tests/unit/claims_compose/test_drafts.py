@@ -45,7 +45,7 @@ def found(draft):
 def test_a_plain_draft_is_a_claim():
     reading = read(draft_of(), namespaces=["blue"], classes=CLASSES)
     assert reading.findings == ()
-    assert reading.claim.requests[0].exactly.count == 1
+    assert reading.is_claim
 
 
 def test_fields_of_a_browser_become_the_draft():
