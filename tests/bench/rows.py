@@ -23,6 +23,8 @@ from inventory.domain.engine import Snapshot
 from inventory.services.engines import engine_for
 from inventory.services.loading import load_cluster
 from tests.bench import problems
+from tests.bench.dumps import loaded, world_seconds
+from tests.bench.serving import served
 
 HERE = Path(__file__).resolve().parent
 ROUNDS = 7
@@ -97,6 +99,51 @@ def preview_row() -> Iterator[Found]:
             f"{shape}: {ours * 1000:.0f} ms, allocator alone {theirs * 1000:.0f} ms,"
             f" ratio {ratio:.2f} of at most 1.5",
         )
+
+
+def rest_row() -> Iterator[Found]:
+    """The same preview end to end: POST over HTTP, the answer read."""
+    with served() as client:
+        for shape in [(1000, 0, 60), (800, 200, 60)]:
+            problem = problems.problem(*shape)
+            load_cluster(
+                "bench",
+                problems.objects(problem),
+                kubernetes_version="1.37.2",
+                feature_gates={},
+                now=timezone.now(),
+            )
+            body = {"objects": problem["claims"]}
+
+            def ask(sent: dict = body) -> None:
+                answer = client.post("/api/v1/clusters/bench/preview", json=sent)
+                assert len(answer.json()["items"][0]["preview"]["nodes"]) == 1000
+
+            ours = statistics.median(timed(ask))
+            theirs = reference_seconds(problem)
+            ratio = ours / theirs
+            yield Found(
+                ratio <= 1.5,
+                f"{shape} over REST: {ours * 1000:.0f} ms, allocator alone"
+                f" {theirs * 1000:.0f} ms, ratio {ratio:.2f} of at most 1.5",
+            )
+
+
+def load_row() -> Iterator[Found]:
+    """A dump of 2,000 slices and 40,000 devices as a cluster; what checks see of it."""
+    seconds, megabytes = loaded("bench-load")
+    yield Found(
+        seconds <= 20 and megabytes <= 400,
+        f"2,000 slices: {seconds:.1f} s of at most 20 s, {megabytes:.0f} MB of at most"
+        " 400 MB",
+    )
+    first, *after = world_seconds("bench-load")
+    ratio = max(after) / first
+    yield Found(
+        ratio <= 0.1,
+        f"40,000 devices seen by checks: {first:.2f} s at first, after a change"
+        f" {max(after) * 1000:.0f} ms, ratio {ratio:.3f} of at most 0.1",
+    )
 
 
 def keystroke_row() -> Iterator[Found]:
@@ -191,6 +238,24 @@ def gpus_row() -> Iterator[Found]:
     )
 
 
+def devices_row() -> Iterator[Found]:
+    """A late page of 100,000 devices against the first, and whole streams."""
+    from tests.bench.devices import measure
+
+    found = measure()
+    ratio = found.last / found.first
+    yield Found(
+        ratio <= 1.5,
+        f"first page {found.first * 1000:.0f} ms, last {found.last * 1000:.0f} ms,"
+        f" ratio {ratio:.2f} of at most 1.5",
+    )
+    for kind, grown in found.grown.items():
+        yield Found(
+            grown < 48 * 2**20,
+            f"{kind} of 100,000 devices: +{grown / 2**20:.0f} MB of at most 48 MB",
+        )
+
+
 def one_by_one(cluster: object, within: list[str], expression: str) -> None:
     """Evaluate with no device taken for another that looks alike."""
     import httpx
@@ -212,7 +277,10 @@ def one_by_one(cluster: object, within: list[str], expression: str) -> None:
 
 ROWS: dict[str, Callable[[], Iterator[Found]]] = {
     "preview": preview_row,
+    "rest": rest_row,
+    "load": load_row,
     "keystroke": keystroke_row,
     "watcher": watcher_row,
+    "devices": devices_row,
     "gpus": gpus_row,
 }
