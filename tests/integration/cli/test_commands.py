@@ -101,7 +101,7 @@ spec: {devices: {requests: [{name: gpu, deviceClassName: nvidia.com/gpu}]}}
     _status, diff, _errors = slicewise("import", str(path), "--diff")
 
     assert status == 0, errors
-    assert "resource.k8s.io/v1  # kept" in text
+    assert text.split()[:4] == ["apiVersion:", "resource.k8s.io/v1", "#", "kept"]
     assert "exactly: {deviceClassName: gpu.nvidia.com}" in text
     assert f"repaired warning import.version ({path}:1)" in errors
     assert diff.startswith("--- a/manifests.yaml")

@@ -50,7 +50,9 @@ def fields_of(page):
     for opening, body in re.findall(
         r"(<textarea\b[^>]*>)\n?(.*?)</textarea>", form, re.DOTALL
     ):
-        fields[_attributes(opening)["name"]] = [html.unescape(body)]
+        attributes = _attributes(opening)
+        if "form" not in attributes:
+            fields[attributes["name"]] = [html.unescape(body)]
     for opening, body in re.findall(
         r"(<select\b[^>]*>)(.*?)</select>", form, re.DOTALL
     ):
