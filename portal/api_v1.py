@@ -49,6 +49,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     ),
     path("", include("inventory.api.urls")),
     path("", include("claims.api.urls")),
+    path("", include("portal.approvals.api.urls")),
     path("", include("portal.budgets.api.urls")),
     re_path(r"^.*\Z", document.NoSuchAddress.as_view(), name="nothing"),
 ]

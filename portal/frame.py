@@ -53,6 +53,7 @@ SECTIONS = (
         (
             ("approvals", "approvals:approval-list", False, _("Approvals")),
             ("exposure", "approvals:exposure", True, _("Exposure")),
+            ("lifetime", "approvals:lifetime", True, _("Idle and drifted")),
             ("policy", "approvals:policy-detail", False, _("Policy")),
             ("budgets", "budgets:budget-list", False, _("Quotas and budgets")),
             ("audit", "audit:audit-list", False, _("Audit")),

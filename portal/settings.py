@@ -275,6 +275,8 @@ SLICEWISE_API_RATES = {
     "write": env.int("SLICEWISE_API_WRITES", default=120),
 }
 
+# After so many hours its owner is told of a claim that no pod uses.
+SLICEWISE_IDLE_HOURS = env.float("SLICEWISE_IDLE_HOURS", default=6.0)
 SLICEWISE_RUN_DIR = env("SLICEWISE_RUN_DIR", default=str(embedded.run_dir()))
 SLICEWISE_PREVIEW_BUDGET_SECONDS = env.float(
     "SLICEWISE_PREVIEW_BUDGET_SECONDS", default=2.0

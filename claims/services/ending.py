@@ -7,24 +7,29 @@ cleaner (`acting.as_cleaner`), and only what has been seen gone is Released.
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import TYPE_CHECKING
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from claims.domain.follow import FINISHED
 from claims.domain.lifecycle import State
 from claims.models import ClaimRequest
 from claims.services import faults
 from claims.services.moving import move, order_end
+from inventory.models import KubeObject
 from portal.core.errors import PortalError
 from portal.core.sentences import Said
 from portal.core.wake import wake
 
 if TYPE_CHECKING:
+    from claims.domain.follow import Following
     from portal.accounts.models import User
 
 CLOCK = "slicewise-clock"
+# So long after it was seen gone, it is not about to come back.
+GONE_FOR = timedelta(minutes=5)
 
 
 class NotEndable(PortalError):
@@ -108,3 +113,73 @@ def _end(
     move(claim_request, State.RELEASING, actor=by, now=now, message=message)
     wake("claims.apply", claim_request_id=claim_request.pk)
     return True
+
+
+def release_idle(
+    claim_request: ClaimRequest, found: Following, *, hours: int, now: datetime
+) -> bool:
+    """Release a request whose claims no pod uses; return whether it was active.
+
+    Only pods that have finished end with it: one that uses it after all keeps it.
+    """
+    pods = [
+        {"name": pod.name, "uid": pod.uid}
+        for pod in found.pods
+        if pod.phase in FINISHED
+    ]
+    return _release(
+        claim_request, Said("end.idle", {"hours": hours}), now, ending_pods=pods
+    )
+
+
+def release_missing(*, now: datetime) -> int:
+    """Release active requests whose object somebody removed or replaced; count them.
+
+    What still uses its claims is left alone, and waited for.
+    """
+    rows = ClaimRequest.objects.filter(state=State.ACTIVE).exclude(object_uid="")
+    rows = rows.filter(
+        changed_at__lte=now - GONE_FOR, plan__cluster__heard_at__gte=now - GONE_FOR
+    )
+    active = list(rows.select_related("plan__cluster", "requester", "tenant"))
+    seen = _objects_of(active)
+    released = 0
+    for claim_request in active:
+        plan = claim_request.plan
+        if not plan.cluster.sees(plan.kind):
+            continue
+        key = plan.cluster_id, plan.kind, plan.namespace, plan.name
+        uid, deleted_at = seen.get(key, ("", None))
+        is_gone = deleted_at is not None and deleted_at <= now - GONE_FOR
+        is_other = deleted_at is None and uid != claim_request.object_uid
+        if is_gone or is_other:
+            released += _release(claim_request, Said("end.removed"), now)
+    return released
+
+
+def _objects_of(
+    rows: list[ClaimRequest],
+) -> dict[tuple[int, str, str, str], tuple[str, datetime | None]]:
+    """Return uid and end of the object in each request's place; one query."""
+    found = KubeObject.objects.filter(
+        cluster__in={row.plan.cluster_id for row in rows},
+        kind__in={row.plan.kind for row in rows},
+        name__in={row.plan.name for row in rows},
+    ).values_list("cluster_id", "kind", "namespace", "name", "uid", "deleted_at")
+    return {row[:4]: row[4:] for row in found}
+
+
+def _release(
+    claim_request: ClaimRequest, message: Said, now: datetime, **changes: Any
+) -> bool:
+    moved = move(
+        claim_request,
+        State.RELEASING,
+        actor=CLOCK,
+        now=now,
+        message=message,
+        **changes,
+    )
+    if moved:
+        wake("claims.apply", claim_request_id=claim_request.pk)
+    return moved

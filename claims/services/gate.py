@@ -8,6 +8,7 @@ passes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -50,6 +51,7 @@ class Wish:
 
     Attributes:
         ends_at: when it is to end; None for never.
+        instead_of: key of the request that this would take the place of.
     """
 
     user: User
@@ -58,6 +60,7 @@ class Wish:
     manifest: Mapping[str, Any]
     now: datetime
     ends_at: datetime | None = None
+    instead_of: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,6 +121,9 @@ class Judge(Protocol):
             PortalError: It may not be stored after all; then nothing is.
         """
 
+    def changed(self, claim_request: ClaimRequest, ruling: Ruling) -> None:
+        """Take note that a request asks for less, or lasts longer; else as `stored`."""
+
     def check_apply(self, claim_request: ClaimRequest, *, now: datetime) -> None:
         """Raise NotApproved unless a request may be applied as it stands."""
 
@@ -140,6 +146,9 @@ class ClosedGate:
 
     def stored(self, claim_request: ClaimRequest, ruling: Ruling) -> None:
         """Do nothing: nothing is ever opened."""
+
+    def changed(self, claim_request: ClaimRequest, ruling: Ruling) -> None:
+        """Do nothing."""
 
     def check_apply(self, claim_request: ClaimRequest, *, now: datetime) -> None:
         """Refuse adminAccess."""
@@ -164,10 +173,15 @@ class Gate:
 
     def __init__(self) -> None:
         self._judges: dict[int, Judge] = {APPROVALS: ClosedGate()}
+        self._rounds: list[Callable[..., None]] = []
 
     def join(self, judge: Judge, place: int) -> None:
         """Have a judge asked at its place from now on."""
         self._judges = dict(sorted({**self._judges, place: judge}.items()))
+
+    def at_each_tick(self, make_round: Callable[..., None]) -> None:
+        """Have something done at each tick, after all judges; it is given `now`."""
+        self._rounds.append(make_round)
 
     def judge(self, wish: Wish) -> Ruling:
         """Return what becomes of a wish, by all judges together."""
@@ -184,6 +198,11 @@ class Gate:
         for place, part in ruling.parts:
             self._judges[place].stored(claim_request, part)
 
+    def changed(self, claim_request: ClaimRequest, ruling: Ruling) -> None:
+        """Have each judge that was asked note a change, in the caller's transaction."""
+        for place, part in ruling.parts:
+            self._judges[place].changed(claim_request, part)
+
     def check_apply(self, claim_request: ClaimRequest, *, now: datetime) -> None:
         """Raise NotApproved unless every judge lets it be applied as it stands."""
         for judge in self._judges.values():
@@ -198,9 +217,10 @@ class Gate:
 
     def tick(self, *, now: datetime) -> None:
         """Have each judge do what time brings; a defect of one stops no other."""
-        for judge in self._judges.values():
+        ticks = [judge.tick for judge in self._judges.values()]
+        for each in [*ticks, *self._rounds]:
             try:
-                judge.tick(now=now)
+                each(now=now)
             except Exception:
                 logger.exception("a judge's round failed; the next one comes")
 

@@ -50,6 +50,12 @@ SENTENCES: dict[str, _StrPromise] = {
         "count",
     ),
     "end.over": _("Its time is over."),
+    "end.idle": _(
+        "No pod used its devices for %(hours)d hours, so policy releases it."
+    ),
+    "end.removed": _(
+        "It was removed or replaced outside the portal, so this request ends."
+    ),
     "end.over_before": _("Its time was over before it was applied."),
     "end.revoked": _("Revoked by %(user)s: %(reason)s"),
 }

@@ -13,10 +13,12 @@ class ApprovalsConfig(AppConfig):
 
     def ready(self) -> None:
         """Join the gate through which every request goes, and say what it writes there."""
-        from claims.services.gate import APPROVALS, join
+        from claims.services.gate import APPROVALS, join, the_gate
         from portal.approvals.services.gating import ApprovalGate
+        from portal.approvals.services.rounds import make_rounds
         from portal.approvals.services.sentences import SENTENCES
         from portal.core.sentences import add_sentences
 
         join(ApprovalGate(), place=APPROVALS)
+        the_gate().at_each_tick(make_rounds)
         add_sentences(SENTENCES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from portal.approvals.views import approvals, exposure, policy
+from portal.approvals.views import approvals, exposure, extensions, lifetime, policy
 
 app_name = "approvals"
 urlpatterns = [
@@ -22,6 +22,9 @@ urlpatterns = [
         approvals.approval_revoke,
         name="approval-revoke",
     ),
+    path("approvals/<uuid:public_id>/longer/", extensions.extension, name="extension"),
+    path("c/<str:cluster>/lifetime/", lifetime.lifetime, name="lifetime"),
     path("policy/", policy.policy_detail, name="policy-detail"),
+    path("policy/edit/", policy.policy_edit, name="policy-edit"),
     path("c/<str:cluster>/exposure/", exposure.exposure, name="exposure"),
 ]

@@ -8,7 +8,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from claims.domain.lifecycle import State
 from portal.accounts.domain.roles import Permission
-from portal.approvals.models import Approval, Decision
+from portal.approvals.models import Approval, Decision, Extension
 
 if TYPE_CHECKING:
     from portal.accounts.models import User
@@ -33,12 +33,29 @@ def waiting_for(user: User) -> QuerySet[Approval]:
     rows = visible_to(user).order_by("decide_by", "pk")
     if not user.may(Permission.DECIDE):
         return rows.none()
-    decided = Decision.objects.filter(approval=OuterRef("pk"), person=user)
+    decided = Decision.objects.filter(
+        approval=OuterRef("pk"), digest=OuterRef("digest"), person=user
+    )
     return (
         rows.filter(is_open=True, claim_request__state=State.PENDING_APPROVAL)
         .filter(Q(role="") | Q(role__in=user.roles))
         .exclude(claim_request__requester=user)
         .exclude(Exists(decided))
+    )
+
+
+def extensions_for(user: User) -> QuerySet[Extension]:
+    """Return the open extensions that this person may still decide, oldest first."""
+    rows = Extension.objects.select_related(
+        "claim_request__plan__cluster", "claim_request__requester"
+    ).order_by("decide_by", "pk")
+    if not user.may(Permission.DECIDE):
+        return rows.none()
+    return (
+        rows.filter(state=Extension.State.OPEN)
+        .filter(Q(role="") | Q(role__in=user.roles))
+        .exclude(claim_request__requester=user)
+        .exclude(words__person=user)
     )
 
 

@@ -80,7 +80,7 @@ def decide(  # noqa: PLR0913  each is one fact of the decision
         OtherDigest: They were shown something else.
         TooLate: Somebody was first, they themselves among others.
     """
-    _check(approval, user, verdict, reason.strip(), digest)
+    check_decision(approval, user, verdict, reason.strip(), digest)
     try:
         with transaction.atomic():
             with acting(actor=user.username, reason=reason, request_id=request_id):
@@ -102,9 +102,14 @@ def decide(  # noqa: PLR0913  each is one fact of the decision
         raise TooLate(_("You have decided about this already.")) from error
 
 
-def _check(
+def check_decision(
     approval: Approval, user: User, verdict: str, reason: str, digest: str
 ) -> None:
+    """Refuse who may not decide, a denial without a reason, and another digest.
+
+    Raises:
+        NotYours, ReasonMissing, OtherDigest: Each says what to do.
+    """
     if not user.may(Permission.DECIDE):
         raise NotYours(_("This account lacks the right to decide about requests."))
     if approval.claim_request.requester_id == user.pk:

@@ -87,6 +87,9 @@ class ApprovalGate:
         )
         tell_deciders(approval)
 
+    def changed(self, claim_request: ClaimRequest, ruling: Ruling) -> None:
+        """Do nothing: whoever changes it has seen to its approval."""
+
     def check_apply(self, claim_request: ClaimRequest, *, now: datetime) -> None:
         """Refuse what is not approved as it stands, by enough people who still may."""
         approval = Approval.objects.filter(claim_request=claim_request).first()

@@ -79,7 +79,7 @@ def _mapping(document: object) -> dict[str, Any]:
     return document
 
 
-def store_policy(  # noqa: PLR0913  each is one fact of the change
+def store_policy(
     rules: Sequence[Rule],
     *,
     by: str,

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from portal.approvals.domain.policy import Effect
+from portal.approvals.domain.policy import Effect, Judgement, Policy, Reason, Rule
+from portal.approvals.queries.policies import deciders
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from django.utils.functional import _StrPromise
 
-    from portal.approvals.domain.policy import Judgement, Policy, Reason, Rule
+    from portal.approvals.models import Approval
 
 REASONS: dict[str, _StrPromise] = {
     "admin_access": gettext_lazy(
@@ -73,6 +74,15 @@ def ruling_sentences(
         _("That is because %(why)s (%(source)s).") % why,
         *_limits(rule),
     )
+
+
+def standing_sentences(approval: Approval) -> tuple[str, ...]:
+    """Return why an approval was asked, by the rule as it was then, and who decides."""
+    rule = Rule.from_document(approval.rule)
+    judgement = Judgement(rule, tuple(Reason(**each) for each in approval.reasons))
+    policy = Policy(approval.policy_version, ())
+    people = deciders(approval.role).exclude(pk=approval.claim_request.requester_id)
+    return ruling_sentences(policy, judgement, [each.username for each in people])
 
 
 def needs_text(needed: int, people: Sequence[str]) -> str:

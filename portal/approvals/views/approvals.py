@@ -21,13 +21,23 @@ from claims.services.yaml_text import dump
 from inventory.models import KubeObject
 from portal.accounts.decorators import requires
 from portal.accounts.domain.roles import Permission
-from portal.approvals.domain.policy import Judgement, Policy, Reason, Rule
 from portal.approvals.models import Decision
-from portal.approvals.queries.inbox import TABS, in_tab, visible_to, waiting_for
-from portal.approvals.queries.policies import deciders
+from portal.approvals.queries.inbox import (
+    TABS,
+    extensions_for,
+    in_tab,
+    visible_to,
+    waiting_for,
+)
 from portal.approvals.services.deciding import decide
+from portal.approvals.services.narrowing import (
+    Narrower,
+    approve_narrower,
+    counts_of,
+    difference_of,
+)
 from portal.approvals.services.reaching import reached_by
-from portal.approvals.services.wording import ruling_sentences
+from portal.approvals.services.wording import standing_sentences
 from portal.core.errors import PortalError
 from portal.core.http import PortalRequest, fragment
 
@@ -55,6 +65,7 @@ def approval_list(request: PortalRequest) -> HttpResponse:
         "tab": tab,
         "page": Paginator(rows, PER_PAGE).get_page(request.GET.get("page")),
         "waiting": waiting_for(request.user).count(),
+        "extensions": extensions_for(request.user) if tab == "review" else (),
         "may_decide": request.user.may(Permission.DECIDE),
         "sees_all": request.user.may(Permission.SEE_ALL_CLAIMS),
     }
@@ -78,16 +89,19 @@ def approval_decide(request: PortalRequest, public_id: UUID) -> HttpResponse:
     verdict, reason = request.POST.get("verdict", ""), request.POST.get("reason", "")
     if verdict not in Decision.Verdict.values:
         return _shown(request, approval, reason=reason, status=422)
+    said: dict[str, Any] = {
+        "user": request.user,
+        "reason": reason,
+        "digest": request.POST.get("digest", ""),
+        "request_id": request.request_id,
+        "now": timezone.now(),
+    }
+    less = _narrower(request, approval)
     try:
-        decide(
-            approval,
-            user=request.user,
-            verdict=Decision.Verdict(verdict),
-            reason=reason,
-            digest=request.POST.get("digest", ""),
-            request_id=request.request_id,
-            now=timezone.now(),
-        )
+        if less is not None and verdict == Decision.Verdict.APPROVE:
+            approve_narrower(approval, less, **said)
+        else:
+            decide(approval, verdict=Decision.Verdict(verdict), **said)
     except PortalError as error:
         approval = _visible(request, public_id)
         return _shown(
@@ -122,6 +136,21 @@ def approval_revoke(request: PortalRequest, public_id: UUID) -> HttpResponse:
     return HttpResponseRedirect(_address(public_id))
 
 
+def _narrower(request: PortalRequest, approval: Approval) -> Narrower | None:
+    """Return what is approved of what was asked; None for all of it."""
+    asked = counts_of(approval.claim_request.plan.manifest)
+    typed = {each.name: request.POST.get(f"count-{each.name}", "") for each in asked}
+    counts = {
+        each.name: int(typed[each.name])
+        for each in asked
+        if typed[each.name].isdecimal() and int(typed[each.name]) != each.count
+    }
+    hours = request.POST.get("hours", "").strip()
+    if not counts and not hours:
+        return None
+    return Narrower(int(hours) if hours.isdecimal() else None, counts)
+
+
 def _visible(request: PortalRequest, public_id: UUID) -> Approval:
     rows = visible_to(request.user)
     return get_object_or_404(rows, claim_request__public_id=public_id)
@@ -147,7 +176,6 @@ def _shown(
 def _context(request: PortalRequest, approval: Approval) -> dict[str, Any]:
     claim_request = approval.claim_request
     plan = claim_request.plan
-    people = deciders(approval.role).exclude(pk=claim_request.requester_id)
     decisions = list(
         approval.decisions.select_related("person").order_by("decided_at", "pk")
     )
@@ -163,25 +191,22 @@ def _context(request: PortalRequest, approval: Approval) -> dict[str, Any]:
         "asks_admin": asks_admin_access(plan.manifest),
         "label": label_of(plan),
         "admin_label": f'{ADMIN_LABEL}: "true"',
-        "sentences": _sentences(approval, [each.username for each in people]),
+        "sentences": standing_sentences(approval),
         "reached": reached_by(plan) if may_see else None,
         "is_waiting": is_waiting,
         "is_own": claim_request.requester_id == request.user.pk,
-        "has_decided": any(each.person_id == request.user.pk for each in decisions),
+        "has_decided": any(
+            each.person_id == request.user.pk and each.digest == approval.digest
+            for each in decisions
+        ),
         "may_decide": is_waiting
         and waiting_for(request.user).filter(pk=approval.pk).exists(),
         "may_revoke": claim_request.state == State.ACTIVE
         and request.user.may(Permission.DECIDE),
         "manifest_yaml": dump(ordered(plan.manifest)),
+        "counts": counts_of(plan.manifest),
+        "difference": difference_of(approval),
     }
-
-
-def _sentences(approval: Approval, people: list[str]) -> tuple[str, ...]:
-    """Return why it was asked, by the rule as it was then."""
-    rule = Rule.from_document(approval.rule)
-    judgement = Judgement(rule, tuple(Reason(**each) for each in approval.reasons))
-    policy = Policy(approval.policy_version, ())
-    return ruling_sentences(policy, judgement, people)
 
 
 def label_of(plan: ClaimPlan) -> bool | None:

@@ -12,7 +12,9 @@ from claims.domain.manifest import ADMIN_LABEL
 from inventory.models import Cluster
 from portal.accounts.decorators import requires
 from portal.accounts.domain.roles import Permission
+from portal.approvals.models import LabelledSpace
 from portal.approvals.queries.exposure import exposure_of
+from portal.approvals.services.labelling import setters_in
 from portal.core.http import fragment
 
 if TYPE_CHECKING:
@@ -38,6 +40,8 @@ def exposure(request: PortalRequest, cluster: str) -> HttpResponse:
         "namespaces": namespaces,
         "admin_label": f'{ADMIN_LABEL}: "true"',
         "unknown": _unknown(row),
+        "setters": setters_in(row),
+        "appeared": LabelledSpace.objects.filter(cluster=row, is_new=True),
     }
     template = fragment("approvals/exposure.html", "live", request)
     return render(request, template, context)

@@ -66,7 +66,12 @@ class BudgetJudge:
             return Ruling(outcome=Outcome.AUTO, detail=detail)
         detail["held"] = held_by_tenant(wish.tenant)
         judged = against(
-            budgets, need, detail["held"], now=wish.now, until=wish.ends_at
+            budgets,
+            need,
+            detail["held"],
+            now=wish.now,
+            until=wish.ends_at,
+            without=wish.instead_of,
         )
         return _ruling(judged, need, detail)
 
@@ -76,6 +81,19 @@ class BudgetJudge:
         Raises:
             OverBudget: Another request took what was left.
         """
+        self._book(claim_request, ruling, now=claim_request.submitted_at)
+
+    def changed(self, claim_request: ClaimRequest, ruling: Ruling) -> None:
+        """Book what a changed request takes instead.
+
+        Raises:
+            OverBudget: There is not as much left.
+        """
+        self._book(claim_request, ruling, now=timezone.now())
+
+    def _book(
+        self, claim_request: ClaimRequest, ruling: Ruling, *, now: datetime
+    ) -> None:
         plan, need = claim_request.plan, ruling.detail["need"]
         budgets = locked(
             budgets_over(claim_request.tenant, plan.cluster.name, plan.namespace)
@@ -85,21 +103,23 @@ class BudgetJudge:
                 budgets,
                 need,
                 ruling.detail["held"],
-                now=claim_request.submitted_at,
+                now=now,
                 until=claim_request.expires_at,
                 without=claim_request.pk,
             )
             refuse_over(judged, need)
             tell_soft(judged, claim_request)
         amounts = need.amounts
-        Booking.objects.create(
+        Booking.objects.update_or_create(
             claim_request=claim_request,
-            vram=amounts.vram,
-            vram_at_least=amounts.vram_at_least,
-            cards=amounts.cards,
-            slices=amounts.slices,
-            gpus=amounts.gpus,
-            booked_at=claim_request.submitted_at,
+            defaults={
+                "vram": amounts.vram,
+                "vram_at_least": amounts.vram_at_least,
+                "cards": amounts.cards,
+                "slices": amounts.slices,
+                "gpus": amounts.gpus,
+                "booked_at": now,
+            },
         )
 
     def check_apply(self, claim_request: ClaimRequest, *, now: datetime) -> None:

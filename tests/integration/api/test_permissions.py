@@ -121,6 +121,9 @@ TABLE: dict[str, dict[str, str]] = {
     "approvals:approval-revoke": {"POST": "sffhhf"},
     "approvals:policy-detail": READ,
     "approvals:policy-edit": {"GET": "sfffaf", "POST": "sfffaf"},
+    "approvals:extension": {"GET": TENANT, "POST": TENANT},
+    "approvals:lifetime": READ,
+    "approvals:policy-edit": {"GET": "sfffaf", "POST": "sfffaf"},
     "budgets:budget-list": READ,
     "budgets:budget-new": {"GET": "sfffaf", "POST": "sfffaf"},
     # The budget of this world is of no such id: there is none to look at.
@@ -168,6 +171,12 @@ TABLE: dict[str, dict[str, str]] = {
     "api:view-detail": {"DELETE": "shhhhh"},  # nobody has a saved view
     "api:claim-list": READ,
     "api:claim-detail": {"GET": TENANT},
+    "api:approval-list": READ,
+    "api:approval-detail": {"GET": "shhhhh"},
+    "api:approval-decide": {"POST": "sffhhf"},
+    "api:policy": {"GET": EVERYBODY, "PUT": "sfffaf"},
+    "api:policy-check": {"POST": "sfffaf"},
+    "api:exposure": {"GET": "sffaaa"},
     "api:budget-list": {"GET": EVERYBODY, "POST": "sfffaf"},
     "api:budget-detail": {"GET": "shhhhh", "PUT": "sfffhf"},
     "api:quota-list": {"GET": EVERYBODY, "POST": "sfffaf"},
