@@ -123,7 +123,6 @@ TABLE: dict[str, dict[str, str]] = {
     "approvals:policy-edit": {"GET": "sfffaf", "POST": "sfffaf"},
     "approvals:extension": {"GET": TENANT, "POST": TENANT},
     "approvals:lifetime": READ,
-    "approvals:policy-edit": {"GET": "sfffaf", "POST": "sfffaf"},
     "budgets:budget-list": READ,
     "budgets:budget-new": {"GET": "sfffaf", "POST": "sfffaf"},
     # The budget of this world is of no such id: there is none to look at.
