@@ -55,6 +55,7 @@ SECTIONS = (
             ("exposure", "approvals:exposure", True, _("Exposure")),
             ("lifetime", "approvals:lifetime", True, _("Idle and drifted")),
             ("policy", "approvals:policy-detail", False, _("Policy")),
+            ("admission", "admission:overview", False, _("Admission")),
             ("budgets", "budgets:budget-list", False, _("Quotas and budgets")),
             ("audit", "audit:audit-list", False, _("Audit")),
         ),
@@ -62,6 +63,7 @@ SECTIONS = (
 )
 # What only some people are shown the way to.
 DEMANDS = {
+    "admission": Permission.MANAGE_ADMISSION,
     "audit": Permission.SEE_AUDIT,
     "exposure": Permission.SEE_EXPOSURE,
 }

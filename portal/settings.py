@@ -248,6 +248,16 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 30.0,
         "options": {"expires": 30},
     },
+    "admission.look": {
+        "task": "admission.look",
+        "schedule": 60.0,
+        "options": {"expires": 60},
+    },
+    "admission.certificates": {
+        "task": "admission.certificates",
+        "schedule": 3600.0,
+        "options": {"expires": 3600},
+    },
     "claims.sweep": {
         "task": "claims.sweep",
         "schedule": 5.0,

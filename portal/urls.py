@@ -18,6 +18,7 @@ audit = [
 ]
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("portal.admission.hooks")),
+    path("", include("portal.admission.urls")),
     path("healthz", views.healthz, name="healthz"),
     path("readyz", views.readyz, name="readyz"),
     path("metrics", metrics, name="metrics"),

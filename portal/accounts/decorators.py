@@ -30,6 +30,7 @@ WORDS = {
     Permission.SEE_AUDIT: _lazy("see the audit trail"),
     Permission.SEE_EXPOSURE: _lazy("see who sees whose devices"),
     Permission.MANAGE_BUDGETS: _lazy("change budgets and quotas"),
+    Permission.MANAGE_ADMISSION: _lazy("see and change what admission enforces"),
     Permission.MANAGE_POLICY: _lazy("change the policy"),
     Permission.SEE_METRICS: _lazy("read the portal's metrics"),
 }

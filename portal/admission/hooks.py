@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.urls import path, re_path
+from django.urls import path
 
 from portal.admission.views import webhook
 
@@ -10,15 +10,23 @@ app_name = "admission-hooks"
 urlpatterns = [
     path("admission/validate", webhook.validate_review, name="validate"),
     path("admission/mutate", webhook.mutate_review, name="mutate"),
-    re_path(
-        r"^admission/validate/(?P<failure>fail|ignore)\Z",
-        webhook.validate_review,
-        name="validate-some",
+    *(
+        path(
+            f"admission/validate/{failure}",
+            webhook.validate_review,
+            {"failure": failure},
+            name=f"validate-{failure}",
+        )
+        for failure in ("fail", "ignore")
     ),
-    re_path(
-        r"^admission/validate/(?P<cluster>[a-z0-9.-]+)/(?P<failure>fail|ignore)\Z",
-        webhook.validate_review,
-        name="validate-cluster-some",
+    *(
+        path(
+            f"admission/validate/<str:cluster>/{failure}",
+            webhook.validate_review,
+            {"failure": failure},
+            name=f"validate-cluster-{failure}",
+        )
+        for failure in ("fail", "ignore")
     ),
     path(
         "admission/validate/<str:cluster>",

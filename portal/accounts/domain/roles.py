@@ -25,6 +25,7 @@ class Permission(StrEnum):
     SEE_AUDIT = "audit.see"
     SEE_EXPOSURE = "exposure.see"
     MANAGE_BUDGETS = "budgets.manage"
+    MANAGE_ADMISSION = "admission.manage"
     MANAGE_POLICY = "policy.manage"
     SEE_METRICS = "metrics.see"
 
@@ -43,6 +44,7 @@ GRANTS: dict[Role, frozenset[Permission]] = {
         {
             Permission.MANAGE_CLUSTERS,
             Permission.MANAGE_BUDGETS,
+            Permission.MANAGE_ADMISSION,
             Permission.MANAGE_POLICY,
             Permission.SEE_METRICS,
             Permission.SEE_HOLDERS,

@@ -45,7 +45,11 @@ GRANTS: dict[Scope, frozenset[Permission]] = {
     Scope.APPROVALS_DECIDE: frozenset({Permission.DECIDE}),
     Scope.GOVERN_READ: frozenset(),
     Scope.GOVERN_WRITE: frozenset(
-        {Permission.MANAGE_BUDGETS, Permission.MANAGE_POLICY}
+        {
+            Permission.MANAGE_BUDGETS,
+            Permission.MANAGE_POLICY,
+            Permission.MANAGE_ADMISSION,
+        }
     ),
     Scope.AUDIT_READ: frozenset({Permission.SEE_AUDIT}),
     Scope.NOTICES_READ: frozenset(),

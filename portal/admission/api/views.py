@@ -1,0 +1,385 @@
+"""Rules, fallbacks, decisions, the advisor and its calibrations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from django.http import Http404
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from rest_framework.response import Response
+
+from inventory.queries.clusters_by_name import cluster_named
+from portal.accounts.domain.roles import Permission
+from portal.accounts.domain.scopes import Scope
+from portal.admission.api import documents, serializers
+from portal.admission.domain.advice import Thresholds
+from portal.admission.models import AdvisorSetting, Calibration, Fallback, GuardRule
+from portal.admission.queries.decisions import decisions
+from portal.admission.queries.rules import rule_rows, stored_setting
+from portal.admission.services.calibrating import make_calibration, set_advisor
+from portal.admission.services.editing import (
+    change_rule,
+    make_fallback,
+    make_rule,
+    remove_fallback,
+    remove_rule,
+)
+from portal.api.matching import demand_match
+from portal.api.operations import Operation, PageParameters
+from portal.api.views import ApiView
+from portal.core.keyset import decoded, page_of, rows_after
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
+
+Json = dict[str, Any]
+_ETAG = (("ETag", "For If-Match of a change."),)
+
+
+def _operation(**more: Any) -> Operation:
+    """Return an operation of those who manage admission."""
+    return Operation(
+        tag="admission",
+        scope=Scope.GOVERN_WRITE,
+        permission=Permission.MANAGE_ADMISSION,
+        **more,
+    )
+
+
+def _listing(answer: Any, **more: Any) -> Operation:
+    return _operation(query=PageParameters, answer=answer, listed=True, **more)
+
+
+class RuleList(ApiView):
+    """The rules of admission."""
+
+    operations = {
+        "GET": _listing(
+            serializers.GuardRule,
+            id="listGuardRules",
+            summary="List the rules that admission enforces, with their counters",
+        ),
+        "POST": _operation(
+            id="createGuardRule",
+            summary="Make a rule of admission",
+            body=serializers.GuardRuleBody,
+            answer=serializers.GuardRule,
+            status=201,
+            bucket="write",
+            headers=_ETAG,
+            problems=(422,),
+        ),
+    }
+
+    def get(self, request: Request) -> Response:
+        """Return a page of rules by name."""
+        limit = self.wanted["limit"]
+        rows = rows_after(
+            rule_rows(), ("name",), decoded(self.wanted["cursor"], (str,))
+        )
+        page = page_of(list(rows[: limit + 1]), limit, lambda row: (row.name,))
+        return self.page(page, documents.rule_document)
+
+    def post(self, request: Request) -> Response:
+        """Make a rule."""
+        body = self.body()
+        row = make_rule(
+            name=body["name"],
+            kind=body["kind"],
+            fields=_rule_fields(body),
+            by=self.person.username,
+            now=timezone.now(),
+        )
+        headers = {"ETag": documents.rule_etag(row)}
+        return self.answer(documents.rule_document(row), headers=headers)
+
+
+def _rule_fields(body: Json) -> Json:
+    names = {"mode": "mode", "params": "params", "failurePolicy": "failure_policy"}
+    return {ours: body[theirs] for theirs, ours in names.items() if theirs in body}
+
+
+class RuleDetail(ApiView):
+    """One rule."""
+
+    operations = {
+        "GET": _operation(
+            id="getGuardRule",
+            summary="Say what a rule of admission is, and how often it spoke",
+            answer=serializers.GuardRule,
+            headers=_ETAG,
+        ),
+        "PATCH": _operation(
+            id="changeGuardRule",
+            summary="Change a rule's mode, parameters or failure policy",
+            description="After a change of the failure policy, or of which rules are"
+            " off, install the manifests anew.",
+            body=serializers.GuardRuleChange,
+            answer=serializers.GuardRule,
+            bucket="write",
+            needs_match=True,
+            headers=_ETAG,
+            problems=(409, 422),
+        ),
+        "DELETE": _operation(
+            id="deleteGuardRule",
+            summary="Remove a rule of admission",
+            status=204,
+            bucket="write",
+        ),
+    }
+
+    def row(self, name: str) -> GuardRule:
+        """Return the rule.
+
+        Raises:
+            Http404: There is none of that name.
+        """
+        found = rule_rows().filter(name=name).first()
+        if found is None:
+            raise Http404(_("There is no rule of that name."))
+        return found
+
+    def shown(self, row: GuardRule) -> Response:
+        """Return the rule with its ETag."""
+        headers = {"ETag": documents.rule_etag(row)}
+        return self.answer(documents.rule_document(row), headers=headers)
+
+    def get(self, request: Request, name: str) -> Response:
+        """Return the rule."""
+        return self.shown(self.row(name))
+
+    def patch(self, request: Request, name: str) -> Response:
+        """Change it, unless somebody did so meanwhile."""
+        row = self.row(name)
+        body = self.body()
+        demand_match(request, documents.rule_etag(row))
+        changed = change_rule(
+            row,
+            version=row.version,
+            fields=_rule_fields(body),
+            by=self.person.username,
+            now=timezone.now(),
+        )
+        return self.shown(changed)
+
+    def delete(self, request: Request, name: str) -> Response:
+        """Remove it."""
+        remove_rule(self.row(name))
+        return Response(status=204)
+
+
+class FallbackList(ApiView):
+    """What classes may fall back to."""
+
+    operations = {
+        "GET": _listing(
+            serializers.Fallback,
+            id="listFallbacks",
+            summary="List what classes may fall back to",
+        ),
+        "POST": _operation(
+            id="createFallback",
+            summary="Let a class fall back",
+            body=serializers.FallbackBody,
+            answer=serializers.Fallback,
+            status=201,
+            bucket="write",
+            problems=(404, 422),
+        ),
+    }
+
+    def get(self, request: Request) -> Response:
+        """Return a page of fallbacks by name."""
+        limit = self.wanted["limit"]
+        every = Fallback.objects.select_related("cluster")
+        rows = rows_after(every, ("name",), decoded(self.wanted["cursor"], (str,)))
+        page = page_of(list(rows[: limit + 1]), limit, lambda row: (row.name,))
+        return self.page(page, documents.fallback_document)
+
+    def post(self, request: Request) -> Response:
+        """Make a fallback."""
+        body = self.body()
+        row = make_fallback(
+            name=body["name"],
+            cluster=cluster_named(body["cluster"]) if body["cluster"] else None,
+            fields={
+                "device_class": body["deviceClass"],
+                "alternatives": body["alternatives"],
+                "namespaces": body["namespaces"],
+                "needs_advice": body["needsAdvice"],
+            },
+            by=self.person.username,
+            now=timezone.now(),
+        )
+        return self.answer(documents.fallback_document(row))
+
+
+class FallbackDetail(ApiView):
+    """One fallback."""
+
+    operations = {
+        "GET": _operation(
+            id="getFallback",
+            summary="Say what a class falls back to",
+            answer=serializers.Fallback,
+        ),
+        "DELETE": _operation(
+            id="deleteFallback",
+            summary="Remove a fallback; claims that have it keep it",
+            status=204,
+            bucket="write",
+        ),
+    }
+
+    def row(self, name: str) -> Fallback:
+        """Return the fallback.
+
+        Raises:
+            Http404: There is none of that name.
+        """
+        found = Fallback.objects.select_related("cluster").filter(name=name).first()
+        if found is None:
+            raise Http404(_("There is no fallback of that name."))
+        return found
+
+    def get(self, request: Request, name: str) -> Response:
+        """Return the fallback."""
+        return self.answer(documents.fallback_document(self.row(name)))
+
+    def delete(self, request: Request, name: str) -> Response:
+        """Remove it."""
+        remove_fallback(self.row(name))
+        return Response(status=204)
+
+
+class DecisionList(ApiView):
+    """What was decided."""
+
+    operations = {
+        "GET": _listing(
+            serializers.AdmissionDecisionItem,
+            id="listAdmissionDecisions",
+            summary="List what admission decided, the last first",
+            description="What there was nothing to say about is only counted.",
+        )
+    }
+
+    def get(self, request: Request) -> Response:
+        """Return a page of decisions, the last made first."""
+        limit = self.wanted["limit"]
+        key = decoded(self.wanted["cursor"], (int,))
+        rows = rows_after(decisions().order_by(), ("pk",), key, descending=True)
+        page = page_of(list(rows[: limit + 1]), limit, lambda row: (row.pk,))
+        return self.page(page, documents.decision_document)
+
+
+class AdvisorView(ApiView):
+    """How far the advisor is trusted."""
+
+    operations = {
+        "GET": _operation(
+            id="getAdvisor",
+            summary="Say how far the advisor is trusted",
+            answer=serializers.Advisor,
+        ),
+        "PATCH": _operation(
+            id="setAdvisor",
+            summary="Set how far the advisor is trusted",
+            description="Enforcing needs a fresh calibration whose thresholds are in"
+            " force.",
+            body=serializers.AdvisorChange,
+            answer=serializers.Advisor,
+            bucket="write",
+            problems=(404, 422),
+        ),
+    }
+
+    def get(self, request: Request) -> Response:
+        """Return the setting."""
+        row = stored_setting() or AdvisorSetting(id=1)
+        return self.answer(documents.advisor_document(row))
+
+    def patch(self, request: Request) -> Response:
+        """Set it."""
+        body = self.body()
+        now = stored_setting() or AdvisorSetting(id=1)
+        thresholds = Thresholds(
+            body.get("safe", now.safe),
+            body.get("confidence", now.confidence),
+            body.get("severity", now.severity),
+        )
+        calibration = None
+        if "calibration" in body:
+            calibration = _calibration(body["calibration"])
+        row = set_advisor(
+            mode=body["mode"],
+            thresholds=thresholds,
+            calibration=calibration,
+            by=self.person.username,
+            now=timezone.now(),
+        )
+        return self.answer(documents.advisor_document(row))
+
+
+def _calibration(public_id: UUID) -> Calibration:
+    found = Calibration.objects.filter(public_id=public_id).first()
+    if found is None:
+        raise Http404(_("There is no calibration of that id."))
+    return found
+
+
+class CalibrationList(ApiView):
+    """The calibrations that were made."""
+
+    operations = {
+        "GET": _listing(
+            serializers.Calibration,
+            id="listCalibrations",
+            summary="List the advisor's calibrations, the last first",
+        ),
+        "POST": _operation(
+            id="createCalibration",
+            summary="Choose the advisor's thresholds for a precision",
+            body=serializers.CalibrationBody,
+            answer=serializers.Calibration,
+            status=201,
+            bucket="write",
+            problems=(422,),
+        ),
+    }
+
+    def get(self, request: Request) -> Response:
+        """Return a page of calibrations."""
+        limit = self.wanted["limit"]
+        key = decoded(self.wanted["cursor"], (int,))
+        rows = rows_after(Calibration.objects.all(), ("pk",), key, descending=True)
+        page = page_of(list(rows[: limit + 1]), limit, lambda row: (row.pk,))
+        return self.page(page, documents.calibration_document)
+
+    def post(self, request: Request) -> Response:
+        """Calibrate."""
+        made = make_calibration(
+            precision=self.body()["precision"],
+            by=self.person.username,
+            now=timezone.now(),
+        )
+        return self.answer(documents.calibration_document(made))
+
+
+class CalibrationDetail(ApiView):
+    """One calibration."""
+
+    operations = {
+        "GET": _operation(
+            id="getCalibration",
+            summary="Show a calibration, with its curves",
+            answer=serializers.Calibration,
+        )
+    }
+
+    def get(self, request: Request, id: UUID) -> Response:  # noqa: A002  the address's
+        """Return the calibration."""
+        return self.answer(documents.calibration_document(_calibration(id)))
