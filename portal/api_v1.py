@@ -51,5 +51,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("claims.api.urls")),
     path("", include("portal.approvals.api.urls")),
     path("", include("portal.budgets.api.urls")),
+    path("", include("portal.admission.api.urls")),
     re_path(r"^.*\Z", document.NoSuchAddress.as_view(), name="nothing"),
 ]
