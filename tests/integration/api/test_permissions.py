@@ -55,6 +55,32 @@ TABLE: dict[str, dict[str, str]] = {
     "readyz": {"GET": "pppppp"},
     # By a token alone, as the API; here everybody comes with a session.
     "metrics": {"GET": "ssssss"},
+    # Switched off, there is none of them for anybody.
+    **dict.fromkeys(
+        (
+            "admission-hooks:validate",
+            "admission-hooks:mutate",
+            "admission-hooks:validate-fail",
+            "admission-hooks:validate-ignore",
+            "admission-hooks:validate-cluster-fail",
+            "admission-hooks:validate-cluster-ignore",
+            "admission-hooks:validate-cluster",
+            "admission-hooks:mutate-cluster",
+        ),
+        {"POST": "hhhhhh"},
+    ),
+    "admission:overview": {"GET": "sfffaf"},
+    "admission:advisor": {"POST": "sfffaf"},
+    "admission:calibrate": {"POST": "sfffaf"},
+    "admission:rule": {"POST": "sfffhf"},
+    "api:admission-rule-list": {"GET": "sfffaf", "POST": "sfffaf"},
+    "api:admission-rule": {"GET": "sfffhf", "PATCH": "sfffhf", "DELETE": "sfffhf"},
+    "api:admission-fallback-list": {"GET": "sfffaf", "POST": "sfffaf"},
+    "api:admission-fallback": {"GET": "sfffhf", "DELETE": "sfffhf"},
+    "api:admission-decision-list": {"GET": "sfffaf"},
+    "api:admission-advisor": {"GET": "sfffaf", "PATCH": "sfffaf"},
+    "api:admission-calibration-list": {"GET": "sfffaf", "POST": "sfffaf"},
+    "api:admission-calibration": {"GET": "sfffhf"},
     "events": READ,
     "freshness": READ,
     # Whoever is signed in already is led to the start, whatever they send.
@@ -120,9 +146,9 @@ TABLE: dict[str, dict[str, str]] = {
     "approvals:approval-decide": {"POST": "sffhhf"},
     "approvals:approval-revoke": {"POST": "sffhhf"},
     "approvals:policy-detail": READ,
-    "approvals:policy-edit": {"GET": "sfffaf", "POST": "sfffaf"},
     "approvals:extension": {"GET": TENANT, "POST": TENANT},
     "approvals:lifetime": READ,
+    "approvals:policy-edit": {"GET": "sfffaf", "POST": "sfffaf"},
     "budgets:budget-list": READ,
     "budgets:budget-new": {"GET": "sfffaf", "POST": "sfffaf"},
     # The budget of this world is of no such id: there is none to look at.
@@ -170,6 +196,8 @@ TABLE: dict[str, dict[str, str]] = {
     "api:view-detail": {"DELETE": "shhhhh"},  # nobody has a saved view
     "api:claim-list": READ,
     "api:claim-detail": {"GET": TENANT},
+    "api:audit-list": {"GET": "sfffaa"},
+    "api:audit-verify": {"GET": "sfffaa"},
     "api:approval-list": READ,
     "api:approval-detail": {"GET": "shhhhh"},
     "api:approval-decide": {"POST": "sffhhf"},
