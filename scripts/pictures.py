@@ -20,7 +20,15 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "img"
-PICTURES = {"gpus": "/c/demo/gpus/?q=gpu-h100-mig", "compose": "/c/demo/compose/"}
+PICTURES = {
+    "gpus": "/c/demo/gpus/?q=gpu-h100-mig",
+    "compose": "/c/demo/compose/",
+    "overview": "/c/demo/",
+    "card": "/c/demo/devices/gpu.nvidia.com/gpu-h100-mig/gpu-0-mig-1g10gb-19-0/",
+    "pool": "/c/demo/pools/gpu.nvidia.com/gpu-h100-mig/",
+    "classes": "/c/demo/classes/",
+    "history": "/c/demo/history/?by=product",
+}
 ADA = PEOPLE[0]
 
 

@@ -1,0 +1,97 @@
+"""Every page of the inventory, at every width, scheme and language: fits, and axe.
+
+One walk a setting, since what differs between pages is their content alone.
+"""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+DEVICE = "/c/demo/devices/gpu.nvidia.com/gpu-h100-mig/gpu-0-mig-1g10gb-19-0/"
+PAGES = [
+    "/c/demo/",
+    "/c/demo/gpus/",
+    "/c/demo/gpus/?view=table&group=product",
+    "/c/demo/devices/?attribute=gpu.nvidia.com/type",
+    DEVICE,
+    "/c/demo/pools/",
+    "/c/demo/pools/gpu.nvidia.com/gpu-h100-mig/",
+    "/c/demo/classes/",
+    "/c/demo/domains/",
+    "/c/demo/history/",
+    "/clusters/",
+]
+
+
+OPEN = "document.querySelectorAll('main details').forEach((e) => { e.open = true; })"
+
+
+def overflows(page: Page) -> bool:
+    return page.evaluate(
+        "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+    )
+
+
+@pytest.mark.parametrize(
+    ("width", "scheme", "language"),
+    [
+        (360, "dark", "ko"),
+        (360, "light", "en"),
+        (768, "dark", "en"),
+        (768, "light", "ko"),
+        (1440, "light", "en"),
+        (1440, "dark", "ko"),
+    ],
+)
+def test_inventory_pages_fit_and_are_accessible(
+    page: Page, sign_in, axe, width, scheme, language
+):
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto("/sign-in/")
+    if language == "ko":
+        page.get_by_role("button", name="한국어").click()
+        expect(page.locator("html")).to_have_attribute("lang", "ko")
+    sign_in(page, "dora@platform")
+
+    for path in PAGES:
+        answer = page.goto(path)
+        assert answer.status == 200, path
+        page.evaluate(OPEN)
+        assert not overflows(page), path
+        if width != 768:
+            axe(page)
+
+
+def test_inventory_pages_work_without_script(no_script, demo):
+    page = no_script.new_page()
+    page.goto("/sign-in/")
+    page.fill("[name=username]", "ada@orchid")
+    page.fill("[name=password]", demo.passwords["ada@orchid"])
+    page.click("main button")
+
+    page.goto("/c/demo/gpus/")
+    page.get_by_label("Product", exact=True).select_option("NVIDIA L40S")
+    page.get_by_label("Driver", exact=True).select_option("gpu.nvidia.com")
+    page.get_by_label("Free in one piece, GiB").fill("10")
+    page.get_by_role("button", name="Filter").click()
+    assert "product=NVIDIA+L40S" in page.url
+    shown = page.locator("#gpu-rows li.gpu").count()
+    assert shown > 0
+    page.get_by_text("Kept views").click()
+    page.get_by_label("Keep this filter as").fill("roomy")
+    page.get_by_role("button", name="Keep", exact=True).click()
+    page.goto("/c/demo/gpus/")
+    page.get_by_role("link", name="roomy").click()
+    assert page.locator("#gpu-rows li.gpu").count() == shown
+    page.get_by_role("button", name="Remove the view roomy").click()
+    expect(page.get_by_role("link", name="roomy")).to_have_count(0)
+
+    page.goto("/c/demo/pools/?q=gpu-h100-mig")
+    page.get_by_role("link", name="gpu-h100-mig", exact=True).click()
+    expect(page.get_by_role("heading", name="Slices")).to_be_visible()
+    page.goto("/c/demo/devices/?attribute=gpu.nvidia.com/type")
+    page.get_by_role("link", name="mig", exact=True).click()
+    page.get_by_role("link", name="Use this as a selector").click()
+    assert "selector=" in page.url
