@@ -15,6 +15,7 @@ from claims.domain.manifest import request_id_of
 from claims.domain.verifying import verifying_commands
 from claims.queries.claims import visible_claims, with_pods
 from claims.queries.requests import visible_to
+from claims.services.admitted import admission_notes
 from claims.services.yaml_text import dump
 from inventory.models import Cluster
 from portal.core.http import PortalRequest, fragment
@@ -46,6 +47,7 @@ def claim_detail(
         "allocated_at": moment_of(allocation.get("allocationTimestamp")),
         "commands": verifying_commands(claim),
         "claim_request": _request_of(request, row),
+        "notes": admission_notes(row),
         "spec_yaml": dump(row.body.get("spec") or {}),
     }
     template = fragment("claims/claim_detail.html", "live", request)
