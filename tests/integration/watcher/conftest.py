@@ -29,16 +29,31 @@ from tests.integration.watcher.servers import RealServer, SimServer
 NEWEST = list(supported_versions().values())[-1]
 
 
+@pytest.fixture(scope="session")
+def planes() -> Iterator[Callable[[str], RealServer]]:
+    """Return a function that gives a version's one control plane of these tests."""
+    running: dict[str, RealServer] = {}
+    with contextlib.ExitStack() as stack:
+
+        def get(version: str) -> RealServer:
+            if version not in running:
+                plane = stack.enter_context(ControlPlane(version))
+                running[version] = RealServer(plane)
+            return running[version]
+
+        yield get
+
+
 @pytest.fixture(params=["sim", pytest.param("real", marks=pytest.mark.cluster)])
 def server(request: pytest.FixtureRequest, tmp_path) -> Iterator[Any]:
-    """Return the simulated server, then a real one."""
-    with contextlib.ExitStack() as stack:
-        if request.param == "sim":
-            made: Any = SimServer(tmp_path)
-        else:
-            made = RealServer(stack.enter_context(ControlPlane(NEWEST)))
-        stack.callback(made.close)
-        yield made
+    """Return the simulated server, then a real one that is emptied afterwards."""
+    made: Any
+    if request.param == "sim":
+        made = SimServer(tmp_path)
+    else:
+        made = request.getfixturevalue("planes")(NEWEST)
+    yield made
+    made.close()
 
 
 @pytest.fixture
@@ -170,6 +185,7 @@ def assert_same(cluster: Cluster, seconds: float = 20) -> None:
 def _assert_same(kube: Kube, cluster: Cluster, seconds: float) -> None:
     deadline = time.monotonic() + seconds
     while True:
+        began = time.monotonic()
         with contextlib.suppress(KubeError):
             wanted, got = in_cluster(kube), in_postgres(cluster)
             if wanted == got and wanted:
@@ -179,4 +195,5 @@ def _assert_same(kube: Kube, cluster: Cluster, seconds: float) -> None:
             for key, body in wanted.items():
                 assert got[key] == body, key
             raise AssertionError("they differ, or nothing is there")
-        time.sleep(0.1)
+        # Lists of thousands would keep the server from what is waited for.
+        time.sleep(max(0.1, time.monotonic() - began))

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 
 from tests.cluster import credentials
-from tests.cluster.client import Client
+from tests.cluster.client import Client, path_of
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.processes import Children, free_ports
 
@@ -125,5 +125,14 @@ class RealServer:
     def kubeconfig(self, user: str = credentials.ADMIN) -> Path:
         return self._plane.kubeconfig(user)
 
+    def empty(self) -> None:
+        """Take away what `fill` and its tests make, but the namespace."""
+        client = self.client()
+        for kind in ("ResourceClaim", "ResourceClaimTemplate"):
+            for each in client.list(kind, "lab")["items"]:
+                client.delete({"kind": kind, **each})
+        for kind in ("ResourceSlice", "DeviceClass", "Node"):
+            client.call("DELETE", path_of(kind))
+
     def close(self) -> None:
-        return None
+        self.empty()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 
 from inventory.domain.kinds import (
@@ -28,6 +30,7 @@ from inventory.gateways.kubeconfig import connect
 from inventory.models import Cluster
 from inventory.services import connections
 from portal.core import secrets
+from tests.cluster.client import Refused
 from tests.contract import objects
 from tests.integration.watcher.conftest import kube_of
 from tests.integration.watcher.test_upsets import fill
@@ -35,7 +38,8 @@ from tests.integration.watcher.test_upsets import fill
 
 @pytest.fixture
 def cluster(server, add):
-    server.client().create(objects.namespace("lab"))
+    with contextlib.suppress(Refused):
+        server.client().create(objects.namespace("lab"))
     return add(server)
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import contextlib
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -18,6 +19,7 @@ from inventory.services import engines
 from portal.core import secrets
 from tests.cluster import credentials
 from tests.cluster.build import supported_versions
+from tests.cluster.client import path_of
 from tests.cluster.controlplane import ControlPlane
 from tests.contract import objects
 from tests.integration.watcher.conftest import assert_same, eventually
@@ -31,42 +33,12 @@ SLICES, DEVICES = 2000, 20
 SERVED = "resource.k8s.io/{}"
 
 
-@pytest.fixture(scope="module")
-def planes() -> Iterator[Callable[..., RealServer]]:
-    """Return a function that gives a version's one control plane of this module."""
-    running: dict[str, RealServer] = {}
-    with contextlib.ExitStack() as stack:
-
-        def get(version: str) -> RealServer:
-            if version not in running:
-                plane = stack.enter_context(ControlPlane(version))
-                running[version] = RealServer(plane)
-            return running[version]
-
-        yield get
-
-
 @pytest.fixture(params=[OLDEST, NEWEST])
 def real(request, planes) -> Iterator[RealServer]:
     """Return each version's server in turn, emptied afterwards."""
     server = planes(request.param)
     yield server
-    empty(server.client())
-
-
-def empty(client) -> None:
-    """Take away what `fill` and the tests here make, but the namespace."""
-    for kind in ("ResourceClaim", "ResourceClaimTemplate"):
-        for each in client.list(kind, "lab")["items"]:
-            client.delete({"kind": kind, **each})
-    for kind in ("ResourceSlice", "DeviceClass", "Node"):
-        client.call("DELETE", f"{_collection(kind)}")
-
-
-def _collection(kind: str) -> str:
-    from tests.cluster.client import path_of
-
-    return path_of(kind)
+    server.empty()
 
 
 def test_lists_then_follows_any_version(real, add, watch):
@@ -99,7 +71,7 @@ def test_a_driver_restarts(real, add, watch):
     assert_same(cluster)
     allocate(client, "node-claim", "node-0", "gpu-1")
     eventually(lambda: Allocation.objects.filter(cluster=cluster).count() == 1)
-    client.call("DELETE", _collection("ResourceSlice"))
+    client.call("DELETE", path_of("ResourceSlice"))
     eventually(lambda: not Device.objects.filter(cluster=cluster).exists())
     assert Allocation.objects.filter(cluster=cluster, device="gpu-1").count() == 1
     for node in ("node-0", "node-1"):
@@ -230,8 +202,8 @@ def test_two_thousand_slices(add, watch, capsys):
     """All are read, and all of what a restart of the server and of drivers leaves."""
     with ControlPlane(NEWEST) as plane:
         server = RealServer(plane)
-        for number in range(SLICES):
-            server.client().create(big_slice(number))
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(server.client().create, map(big_slice, range(SLICES))))
         cluster = add(server)
         began = time.monotonic()
         watch()
