@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, include, path, re_path
 
-from portal.api import document, notices, own
+from portal.api import audit, document, notices, own
 
 app_name = "api"
 urlpatterns: list[URLPattern | URLResolver] = [
@@ -47,6 +47,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
         notices.DeliveryRedeliver.as_view(),
         name="delivery-redeliver",
     ),
+    path("audit", audit.AuditList.as_view(), name="audit-list"),
+    path("audit/verify", audit.AuditVerify.as_view(), name="audit-verify"),
     path("", include("inventory.api.urls")),
     path("", include("claims.api.urls")),
     path("", include("portal.approvals.api.urls")),

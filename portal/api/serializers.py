@@ -182,3 +182,30 @@ class EventParameters(s.Serializer[Any]):
         max_length=50,
         help_text="Tell when this one's inventory changed, too; repeatable.",
     )
+
+
+class AuditSeal(s.Serializer[Any]):
+    number = s.IntegerField()
+    at = s.DateTimeField()
+    table = s.CharField()
+    object = s.IntegerField()
+    actor = s.CharField(allow_null=True)
+    reason = s.CharField(allow_null=True)
+    requestId = s.CharField(allow_null=True)
+    changes = s.DictField(help_text="Column → [before, after].")
+    previous = s.CharField()
+    digest = s.CharField()
+
+
+class AuditFault(s.Serializer[Any]):
+    code = s.CharField()
+    number = s.IntegerField()
+    detail = s.CharField(allow_null=True)
+
+
+class AuditVerified(s.Serializer[Any]):
+    isWhole = s.BooleanField()
+    seals = s.IntegerField()
+    head = s.CharField(help_text="Keep it elsewhere, and send it with a later check.")
+    faults = AuditFault(many=True)
+    tables = s.ListField(child=s.CharField())
