@@ -66,11 +66,13 @@
   });
   document.addEventListener("htmx:beforeSwap", (event) => {
     const form = document.getElementById("composer");
-    later = event.detail.target === form && event.detail.shouldSwap && sent
+    if (event.detail.target !== form) return;
+    later = event.detail.shouldSwap && sent
       ? [...valuesOf(form)].filter(([name, value]) => sent.has(name) && sent.get(name) !== value)
       : null;
   });
-  document.addEventListener("htmx:afterSwap", () => {
+  // Settled is when the new fields' own questions can be asked.
+  document.addEventListener("htmx:afterSettle", () => {
     const form = later?.length ? document.getElementById("composer") : null;
     const names = new Map(later ?? []);
     later = null;
@@ -79,9 +81,7 @@
       if (!names.has(name)) continue;
       if (each.type === "checkbox") each.checked = names.get(name);
       else each.value = names.get(name);
-      setTimeout(() => {
-        for (const kind of ["input", "change"]) each.dispatchEvent(new Event(kind, { bubbles: true }));
-      });
+      for (const kind of ["input", "change"]) each.dispatchEvent(new Event(kind, { bubbles: true }));
     }
   });
 

@@ -133,6 +133,8 @@ def test_what_is_typed_while_the_form_is_fetched_is_not_lost(page: Page, sign_in
 
 
 def test_alternatives_are_dragged(page: Page, sign_in):
+    # High enough for both: a page that scrolls under the mouse starts no drag.
+    page.set_viewport_size({"width": 1280, "height": 2000})
     sign_in(page)
     page.goto("/c/demo/compose/?preset=hopper-shares")
     rows = page.locator("[data-movable]")
