@@ -198,8 +198,6 @@ TABLE: dict[str, dict[str, str]] = {
     "api:claim-detail": {"GET": TENANT},
     "api:audit-list": {"GET": "sfffaa"},
     "api:audit-verify": {"GET": "sfffaa"},
-    "api:audit-list": {"GET": "sfffaa"},
-    "api:audit-verify": {"GET": "sfffaa"},
     "api:approval-list": READ,
     "api:approval-detail": {"GET": "shhhhh"},
     "api:approval-decide": {"POST": "sffhhf"},
