@@ -171,7 +171,7 @@ ACTIONS = [
 ]
 
 
-@settings(max_examples=60, phases=[Phase.explicit, Phase.generate], deadline=None)
+@settings(max_examples=25, phases=[Phase.explicit, Phase.generate], deadline=None)
 @given(drafts(), st.lists(st.sampled_from(ACTIONS), max_size=4), st.randoms())
 def test_every_claim_survives_what_is_done_to_its_form(draft, actions, random):
     text = annotated(dump(to_manifest(draft)), random)

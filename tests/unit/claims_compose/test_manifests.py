@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from claims.domain.compose import to_manifest
@@ -18,6 +18,7 @@ from tests.unit.claims_compose.drafts import CLASSES, drafts
 GUIDES = Path(__file__).parents[2] / "data" / "guides"
 
 
+@settings(max_examples=40, deadline=None)
 @given(drafts())
 def test_what_is_shown_and_pasted_back_is_the_same_claim(draft):
     text = dump(to_manifest(draft))
