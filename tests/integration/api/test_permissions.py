@@ -126,6 +126,8 @@ TABLE: dict[str, dict[str, str]] = {
     "inventory:prometheus-set": {"POST": "sfffaf"},
     "inventory:pool-detail": READ,
     "claims:compose": {"GET": EVERYBODY, "POST": EVERYBODY},
+    "claims:compose-availability": {"GET": EVERYBODY},
+    "claims:compose-builder": {"POST": EVERYBODY},
     "claims:compose-cel": {"POST": EVERYBODY},
     "claims:compose-checks": {"POST": EVERYBODY},
     "claims:compose-manifest": {"POST": EVERYBODY},
