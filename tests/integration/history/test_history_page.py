@@ -102,7 +102,7 @@ def test_history_makes_constant_queries(by, recorded, browse, ada):
     with CaptureQueriesContext(connection) as captured:
         client.get(f"/c/demo/history/?by={by}")
 
-    assert len(captured) == 7
+    assert len(captured) == 8
 
 
 @pytest.mark.parametrize(

@@ -54,8 +54,9 @@ def test_domains_tell_members_by_clique(domains, browse, ada):
     assert "2 domains, 0 of 1 ready with all members, 1 of others" in page
     assert (
         page.index("<code>c.1</code>")
-        < page.index("n1 <small")
-        < page.index("n2 <small")
+        < page.index('scope="row">n1</th>')
+        < page.index('scope="row">n2</th>')
+        < page.index("<code>c.2</code>")
     )
     assert "2 of 3 members ready" in page
     assert "orchid-train-channel" in page

@@ -242,8 +242,13 @@ def test_gpu_page_filters(wanted, cards_left, held_cluster):
 def test_gpu_page_mine(held_cluster):
     ada = Viewer(frozenset({"ai-serving", "ai-training"}))
 
-    assert gpu_page(held_cluster, ada, GpuFilter(mine=True), Manner()).matched_cards == 4
-    assert gpu_page(held_cluster, NOBODY, GpuFilter(mine=True), Manner()).matched_cards == 0
+    assert (
+        gpu_page(held_cluster, ada, GpuFilter(mine=True), Manner()).matched_cards == 4
+    )
+    assert (
+        gpu_page(held_cluster, NOBODY, GpuFilter(mine=True), Manner()).matched_cards
+        == 0
+    )
 
 
 def test_gpu_page_shows_cordoned_and_unready_nodes(load_fleets):

@@ -79,13 +79,13 @@ def queries(client, address: str) -> int:
 @pytest.mark.parametrize(
     ("address", "pinned"),
     [
-        ("/c/{}/", 7),
-        ("/c/{}/gpus/", 9),
-        ("/c/{}/devices/", 7),
-        ("/c/{}/pools/", 7),
-        ("/clusters/", 4),
-        ("/c/{}/domains/", 6),
-        ("/c/{}/devices/gpu.nvidia.com/gpu-t4-a/gpu-0/", 9),
+        ("/c/{}/", 8),
+        ("/c/{}/gpus/", 10),
+        ("/c/{}/devices/", 8),
+        ("/c/{}/pools/", 8),
+        ("/clusters/", 5),
+        ("/c/{}/domains/", 7),
+        ("/c/{}/devices/gpu.nvidia.com/gpu-t4-a/gpu-0/", 10),
     ],
 )
 def test_page_makes_constant_queries(

@@ -56,4 +56,4 @@ def test_gpu_list_at_8000_cards(db, now, browse, ada):
     assert "8000 cards" in response.content.decode()
     assert "node-0500" in response.content.decode()
     assert len(response.content) < 150_000
-    assert len(captured) == 9
+    assert len(captured) == 10

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from inventory.models import Device
+from inventory.models import Device, Pool
 from inventory.urls import urlpatterns
 
 HX = {"HX-Request": "true"}
@@ -41,7 +41,12 @@ def addresses(cluster) -> list[str]:
         f"devices/{device.driver}/{device.pool}/{device.name}/"
         for device in Device.objects.filter(cluster=cluster)
     ]
-    return [base + page for page in [*lists, *filters, *devices]] + ["/clusters/"]
+    pools = [
+        f"pools/{pool.driver}/{pool.name}/"
+        for pool in Pool.objects.filter(cluster=cluster)
+    ]
+    pages = [*lists, *filters, *devices, *pools]
+    return [base + page for page in pages] + ["/clusters/"]
 
 
 def text_of(client: Client, address: str) -> str:
@@ -58,7 +63,8 @@ def test_addresses_cover_every_page():
     assert names == {
         *("home", "overview", "gpu-list", "device-list", "device-detail"),
         *("pool-list", "class-list", "cluster-list", "history", "history-csv"),
-        *("gpu-csv", "view-save", "view-remove", "domain-list"),
+        *("gpu-csv", "view-save", "view-remove", "domain-list", "pool-detail"),
+        "prometheus-set",
     }
 
 
