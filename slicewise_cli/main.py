@@ -164,6 +164,18 @@ def _requesting(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     wait.add_argument("--timeout", type=float, default=120.0, metavar="SECONDS")
     _format(wait)
     wait.set_defaults(run=commands.wait)
+    for verdict, text in (
+        ("approve", "approve what somebody else asks for"),
+        ("deny", "deny it; say why"),
+    ):
+        decide = below.add_parser(verdict, help=text)
+        decide.add_argument("id", help="of the claim request")
+        decide.add_argument("--reason", default="", required=verdict == "deny")
+        decide.add_argument(
+            "--digest", default="", help="of what you looked at; refused if it changed"
+        )
+        _format(decide)
+        decide.set_defaults(run=commands.decide)
     release = below.add_parser("release", help="end what a request made")
     release.add_argument("id", help="of the claim request")
     release.add_argument(

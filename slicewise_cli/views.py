@@ -131,6 +131,20 @@ LISTINGS = {
             ("pods", lambda row: ", ".join(row["pods"])),
         ),
     ),
+    "approvals": Listing(
+        "approvals",
+        (
+            ("id", member("id")),
+            ("state", lambda row: row["request"]["state"]),
+            ("approvals", lambda row: f"{row['approved']} of {row['needed']}"),
+            ("requester", lambda row: row["request"]["requester"]),
+            (
+                "name",
+                lambda row: f"{row['request']['namespace']}/{row['request']['name']}",
+            ),
+            ("decide by", member("decideBy")),
+        ),
+    ),
     "requests": Listing(
         "claim-requests",
         (
