@@ -275,6 +275,20 @@ def one_by_one(cluster: object, within: list[str], expression: str) -> None:
         client.post("http://engine/v1/cel/evaluate", json=body).raise_for_status()
 
 
+def admission_row() -> Iterator[Found]:
+    """Answer of our webhooks, against one that does nothing, on one API server."""
+    from tests.bench import admission
+
+    ours, theirs = admission.measured()
+    ratio = ours / theirs
+    yield Found(
+        ratio <= 3,
+        f"{admission.RATE} reviews/s for {admission.SECONDS} s: p99"
+        f" {ours * 1000:.0f} ms, a webhook that does nothing {theirs * 1000:.0f} ms,"
+        f" ratio {ratio:.2f} of at most 3",
+    )
+
+
 ROWS: dict[str, Callable[[], Iterator[Found]]] = {
     "preview": preview_row,
     "rest": rest_row,
@@ -283,4 +297,5 @@ ROWS: dict[str, Callable[[], Iterator[Found]]] = {
     "watcher": watcher_row,
     "devices": devices_row,
     "gpus": gpus_row,
+    "admission": admission_row,
 }

@@ -39,6 +39,7 @@ def one_connection(monkeypatch):
     monkeypatch.setattr(
         webhook, "sync_to_async", lambda call, **_: real(call, thread_sensitive=True)
     )
+    monkeypatch.setattr(webhook, "close_old_connections", lambda: None)
 
 
 @pytest.fixture
