@@ -78,7 +78,7 @@ def gpus(cluster, admin):  # noqa: F811
 
 
 @pytest.fixture
-def budget(dora):
+def budget(dora, ada, cleo):
     """Return a function that gives orchid a budget."""
     from portal.budgets.services.editing import make_budget
 
