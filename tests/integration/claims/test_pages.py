@@ -80,8 +80,8 @@ def test_list_makes_the_same_queries_for_one_and_for_twenty(
             }
         )
 
-    # Session, person, count, rows, and the frame's clusters.
-    with django_assert_num_queries(5):
+    # Session, person, count, rows, and the frame's clusters and notices.
+    with django_assert_num_queries(6):
         as_ada.get(reverse("claims:request-list"))
 
 

@@ -114,8 +114,8 @@ def test_the_frame_makes_one_query_for_any_number_of_clusters(
     for number in range(20):
         Cluster.objects.create(name=f"c{number}", kind="live")
 
-    # session, person, clusters
-    with django_assert_num_queries(3):
+    # session, person, clusters, unread notices
+    with django_assert_num_queries(4):
         client.get("/nothing/")
 
 
