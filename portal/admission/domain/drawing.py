@@ -16,7 +16,7 @@ def path_of(points: Sequence[Json]) -> str:
     Args:
         points: {"precision", "recall"} each, as calibrations are stored.
     """
-    steps = []
+    steps: list[str] = []
     for point in points:
         if point["precision"] is None or point["recall"] is None:
             continue
