@@ -13,6 +13,7 @@ from inventory.domain.kinds import BY_NAME
 from inventory.gateways.errors import KubeError, NotFound
 from inventory.gateways.kube import AS_ITSELF, Identity, Kube
 from inventory.gateways.kubeconfig import connect
+from inventory.services.store import replace_kinds
 from portal.admission.models import AdmissionDecision, AdmittedClaim
 from tests.cluster import credentials
 from tests.cluster.admission import installed
@@ -179,6 +180,8 @@ def test_a_batch_claim_falls_back_and_others_do_not(admin, cluster, observe):  #
     with suppress(KubeError):
         admin.create(roomy)
     observe()
+    nodes = {"Node": admin.list(BY_NAME["Node"]).items}
+    replace_kinds(cluster, nodes, now=timezone.now())
     Fallback.objects.create(
         name="to-whole",
         device_class="roomy",
