@@ -107,7 +107,8 @@ def may_write(admin):
     from contextlib import suppress
 
     from inventory.gateways.errors import AlreadyExists
-    from inventory.gateways.transport import Call, call as send
+    from inventory.gateways.transport import Call
+    from inventory.gateways.transport import call as send
 
     body = {
         "apiVersion": "rbac.authorization.k8s.io/v1",
