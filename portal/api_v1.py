@@ -54,5 +54,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("portal.approvals.api.urls")),
     path("", include("portal.budgets.api.urls")),
     path("", include("portal.admission.api.urls")),
+    path("", include("portal.adoption.api.urls")),
     re_path(r"^.*\Z", document.NoSuchAddress.as_view(), name="nothing"),
 ]

@@ -58,11 +58,13 @@ SECTIONS = (
             ("admission", "admission:overview", False, _("Admission")),
             ("budgets", "budgets:budget-list", False, _("Quotas and budgets")),
             ("audit", "audit:audit-list", False, _("Audit")),
+            ("adoption", "adoption:readiness", True, _("Adoption")),
         ),
     ),
 )
 # What only some people are shown the way to.
 DEMANDS = {
+    "adoption": Permission.SEE_HOLDERS,
     "admission": Permission.MANAGE_ADMISSION,
     "audit": Permission.SEE_AUDIT,
     "exposure": Permission.SEE_EXPOSURE,

@@ -67,6 +67,7 @@ INSTALLED_APPS = [
     "portal.approvals",
     "portal.budgets",
     "portal.admission",
+    "portal.adoption",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",

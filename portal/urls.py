@@ -36,6 +36,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("claims.urls")),
     path("", include("portal.approvals.urls")),
     path("", include("portal.budgets.urls")),
+    path("", include("portal.adoption.urls")),
     path("", include((audit, "audit"))),
 ]
 handler400 = "portal.core.views.bad_request"
