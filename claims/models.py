@@ -10,6 +10,7 @@ from __future__ import annotations
 import uuid
 
 import pghistory
+import pgtrigger
 from django.conf import settings
 from django.db import models
 
@@ -109,3 +110,52 @@ class ClaimRequest(models.Model):
     def shown_message(self) -> str:
         """Why it is where it is, in the language that is active."""
         return shown(self.message, self.said)
+
+
+@pghistory.track(append_only=True, model_name="PresetEvent")
+class Preset(models.Model):
+    """An entry of the catalogue of ready-made claims; `version` counts its changes."""
+
+    name = models.SlugField(max_length=63, unique=True)
+    # None: it is not offered.
+    active = models.ForeignKey(
+        "PresetVersion", models.PROTECT, null=True, related_name="+"
+    )
+    for_all = models.BooleanField(default=True)
+    tenants = models.ManyToManyField(Tenant, related_name="presets", blank=True)
+    version = models.PositiveIntegerField(default=1)
+    changed_by = models.CharField(max_length=150)
+    changed_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class PresetVersion(models.Model):
+    """What a preset was at one time: never changed, so that one can go back to it."""
+
+    preset = models.ForeignKey(Preset, models.PROTECT, related_name="versions")
+    number = models.PositiveIntegerField()
+    title = models.CharField(max_length=120)
+    description = models.TextField(max_length=1000)
+    category = models.CharField(max_length=60)
+    manifest = models.JSONField()  # ResourceClaim | ResourceClaimTemplate, v1
+    # Field of the form → {"min", "max"}, {} where it is free; all others are locked.
+    fields = models.JSONField(default=dict)
+    made_by = models.CharField(max_length=150)
+    made_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["preset", "number"], name="claims_presetversion_number_once"
+            )
+        ]
+        triggers = [
+            pgtrigger.Protect(
+                name="append_only", operation=pgtrigger.Update | pgtrigger.Delete
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.preset_id} v{self.number}"
