@@ -187,6 +187,14 @@ class Kube:
             self._remember(kind, found.get(kind.kind))
         return found
 
+    def group_versions(self, group: str) -> tuple[str, ...]:
+        """Return the versions of an API group that are served; () where none is."""
+        try:
+            answer = self._call(Call("GET", f"/apis/{_safe(group)}"))
+        except NotFound:
+            return ()
+        return tuple(str(each["version"]) for each in answer.get("versions") or [])
+
     def review_access(
         self,
         verb: str,

@@ -25,7 +25,15 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 CLUSTER_SCOPED = frozenset(
-    {"Node", "Namespace", "DeviceClass", "ResourceSlice", "DeviceTaintRule"}
+    {
+        "Node",
+        "Namespace",
+        "DeviceClass",
+        "ResourceSlice",
+        "DeviceTaintRule",
+        "ClusterPolicy",
+        "GPUCluster",
+    }
 )
 READ = CLUSTER_SCOPED | {
     "ResourceClaim",

@@ -152,6 +152,7 @@ TABLE: dict[str, dict[str, str]] = {
     "approvals:lifetime": READ,
     "approvals:policy-edit": {"GET": "sfffaf", "POST": "sfffaf"},
     "adoption:readiness": {"GET": "sffaaa"},
+    "api:readiness": {"GET": "sffaaa"},
     "budgets:budget-list": READ,
     "budgets:budget-new": {"GET": "sfffaf", "POST": "sfffaf"},
     # The budget of this world is of no such id: there is none to look at.

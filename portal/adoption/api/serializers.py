@@ -1,0 +1,33 @@
+"""The shapes of what the API says of adoption, for its document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers as s
+
+from portal.adoption.domain.readiness import Answer
+
+ANSWERS = [each.value for each in Answer]
+
+
+class ReadinessVerdict(s.Serializer[Any]):
+    code = s.CharField(help_text="Which question; stable.")
+    title = s.CharField()
+    answer = s.ChoiceField(ANSWERS)
+    evidence = s.CharField(help_text="What the answer is known from.")
+    advice = s.CharField(
+        allow_null=True, help_text="What to do; null where all is well."
+    )
+
+
+class NodeReadiness(s.Serializer[Any]):
+    node = s.CharField()
+    verdicts = ReadinessVerdict(many=True)
+
+
+class Readiness(s.Serializer[Any]):
+    cluster = s.CharField()
+    revision = s.IntegerField()
+    verdicts = ReadinessVerdict(many=True)
+    nodes = NodeReadiness(many=True)
