@@ -10,7 +10,9 @@ import os
 import time
 from typing import Any
 
-from celery import Celery
+import structlog
+from celery import Celery, bootsteps
+from celery.beat import PersistentScheduler
 from celery.signals import (
     celeryd_after_setup,
     task_postrun,
@@ -18,11 +20,43 @@ from celery.signals import (
     worker_process_init,
 )
 
+# Of messages: the request that a task belongs to.
+REQUEST_ID = "slicewise_request_id"
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings")
 
 app = Celery("slicewise")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+
+ALIVE_SECONDS = 10.0
+
+
+class Alive(bootsteps.StartStopStep):  # type: ignore[misc]
+    """Have the worker's own loop give signs of life."""
+
+    requires = {"celery.worker.components:Timer"}
+
+    def start(self, parent: Any) -> None:
+        """Begin, and give the first at once."""
+        from portal.core.heartbeats import beat
+
+        beat("worker")
+        parent.timer.call_repeatedly(ALIVE_SECONDS, beat, ("worker",))
+
+
+class AliveScheduler(PersistentScheduler):  # type: ignore[misc]
+    """Beat's scheduler, which gives a sign of life each time that it goes round."""
+
+    def tick(self, *args: Any, **kwargs: Any) -> Any:
+        """Send what is due; return the seconds until the next is."""
+        from portal.core.heartbeats import beat
+
+        beat("beat")
+        return super().tick(*args, **kwargs)
+
+
+app.steps["worker"].add(Alive)
 
 
 @celeryd_after_setup.connect
@@ -36,7 +70,13 @@ def _start_counting(**_: Any) -> None:
 
 @task_prerun.connect
 def _begin(task: Any = None, **_: Any) -> None:
+    """Log under the request that the task was sent by; sweeps have none."""
     task.request.began = time.perf_counter()
+    structlog.contextvars.clear_contextvars()
+    names = {"request_id": task.request.get(REQUEST_ID), "task_id": task.request.id}
+    structlog.contextvars.bind_contextvars(
+        **{name: value for name, value in names.items() if value}
+    )
 
 
 @task_postrun.connect

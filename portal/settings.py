@@ -68,6 +68,7 @@ INSTALLED_APPS = [
     "portal.budgets",
     "portal.admission",
     "portal.adoption",
+    "portal.operations",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
@@ -176,6 +177,8 @@ SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_AGE = 12 * 3600
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PRODUCTION
 SECURE_SSL_REDIRECT = env.bool("SECURE_SSL_REDIRECT", default=PRODUCTION)
+# Probes and Prometheus speak to the process itself, without the proxy's TLS.
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
 SECURE_HSTS_SECONDS = 31_536_000 if PRODUCTION else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = PRODUCTION
 SECURE_REFERRER_POLICY = "same-origin"
@@ -226,6 +229,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 }
 CELERY_TASK_PUBLISH_RETRY = False
 CELERY_TIMEZONE = "UTC"
+CELERY_BEAT_SCHEDULER = "portal.celery:AliveScheduler"
 CELERY_BEAT_SCHEDULE_FILENAME = str(embedded.run_dir() / "beat-schedule")
 CELERY_BEAT_SCHEDULE = {
     "audit.seal": {

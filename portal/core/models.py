@@ -1,4 +1,4 @@
-"""What is counted over all processes."""
+"""What all processes count, and their signs of life."""
 
 from __future__ import annotations
 
@@ -24,3 +24,21 @@ class Counter(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name}{self.labels} {self.value}"
+
+
+class Heartbeat(models.Model):
+    """When a watcher, worker or beat last gave a sign of life, by its host."""
+
+    process = models.CharField(max_length=16)
+    host = models.CharField(max_length=255)
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["process", "host"], name="core_heartbeat_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.process} on {self.host} at {self.at:%H:%M:%S}"

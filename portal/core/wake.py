@@ -18,16 +18,19 @@ CHANNEL = "slicewise"
 def wake(task: str, **kwargs: int | str) -> None:
     """Send a task by name once the surrounding transaction has committed."""
 
+    request_id = structlog.contextvars.get_contextvars().get("request_id", "")
+
     def send() -> None:
         # Not a partial: Django names the function of a robust hook that fails.
-        _send(task, kwargs)
+        _send(task, kwargs, str(request_id))
 
     transaction.on_commit(send, robust=True)
 
 
-def _send(task: str, kwargs: dict[str, int | str]) -> None:
+def _send(task: str, kwargs: dict[str, int | str], request_id: str) -> None:
+    headers = {"slicewise_request_id": request_id} if request_id else {}
     try:
-        current_app.send_task(task, kwargs=kwargs, retry=False)
+        current_app.send_task(task, kwargs=kwargs, headers=headers, retry=False)
     except (OperationalError, OSError) as error:
         logger.warning(
             "hint not sent; the sweep will do it", task=task, error=str(error)

@@ -11,6 +11,7 @@ from django.db import DatabaseError, InterfaceError, connection, transaction
 from inventory.models import Cluster
 from inventory.services.watching.leader import ClusterWatcher
 from inventory.services.watching.messages import KindState
+from portal.core.heartbeats import beat
 from portal.core.wake import notify
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class Watchers:
                 except (DatabaseError, InterfaceError) as error:
                     logger.warning("no database; trying again", why=str(error))
                     connection.close()
+                beat("watcher")
                 stop.wait(LOOK_SECONDS)
         finally:
             self.end()

@@ -1,0 +1,65 @@
+"""`python -m portal.alive PROCESS`: does this host's watcher, worker or beat go on?
+
+Each touches a file whenever it has gone once round. Django is not loaded, so that a
+probe costs little; and no database is asked, since a process that waits for its
+database must not be ended for it.
+
+Exit 0: it does; 1: it has not for too long, or never did; 2: there is no such process.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+from portal import embedded
+
+# After how many seconds without a sign each is taken for dead.
+LIMITS = {"watcher": 30, "worker": 60, "beat": 60}
+
+
+def path(process: str) -> Path:
+    """Return the file that a process of this host touches."""
+    folder = os.environ.get("SLICEWISE_RUN_DIR") or embedded.run_dir()
+    return Path(folder) / f"alive-{process}"
+
+
+def touch(process: str) -> None:
+    """Give a sign of life."""
+    path(process).touch()
+
+
+def age(process: str) -> float | None:
+    """Return how many seconds ago the last sign was given; None: there was none."""
+    try:
+        return max(time.time() - path(process).stat().st_mtime, 0)
+    except OSError:
+        return None
+
+
+def verdict(process: str) -> tuple[int, str]:
+    """Return the exit status for a process, and a sentence that says why."""
+    if process not in LIMITS:
+        return 2, f"There is no process {process!r}: say {', '.join(LIMITS)}."
+    seconds = age(process)
+    if seconds is None:
+        return 1, f"The {process} has given no sign on this host: is it started?"
+    if seconds > LIMITS[process]:
+        return 1, f"The {process} gave its last sign {seconds:.0f} s ago: restart it."
+    return 0, f"The {process} is alive."
+
+
+def main(arguments: list[str]) -> int:
+    """Print the sentence; return the status."""
+    if len(arguments) != 1:
+        sys.stderr.write(f"usage: python -m portal.alive {{{','.join(LIMITS)}}}\n")
+        return 2
+    status, sentence = verdict(arguments[0])
+    (sys.stderr if status else sys.stdout).write(sentence + "\n")
+    return status
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
