@@ -35,6 +35,33 @@ SENTENCES: dict[str, _StrPromise | str] = {
     "import.extended_resource.mapped": _(
         "%(resource)s is mapped to %(classes)s here, so this may work as it stands; a claim of its own can be previewed, shared and shown. The template %(template)s is added, and the containers use it."
     ),
+    "import.extended_resource.labels": _(
+        "%(resource)s is served by a device plugin; with DRA the pod names a claim. The template %(template)s is added, the containers use it, and what the node selectors meant stands there: %(labels)s."
+    ),
+    "import.extended_resource.mapped_labels": _(
+        "%(resource)s is mapped to %(classes)s here, so this may work as it stands; a claim of its own can be previewed, shared and shown. The template %(template)s is added, the containers use it, and what the node selectors meant stands there: %(labels)s."
+    ),
+    "import.node_label.node": _(
+        "%(label)s tells something of the node, and no device says it: it stays a node selector, which holds only while that label is kept on nodes."
+    ),
+    "import.node_label.product": _(
+        "%(label)s names no product that a device of this cluster publishes, so no expression can stand for it: it stays a node selector."
+    ),
+    "import.node_label.unpublished": _(
+        "%(label)s speaks of memory that no device of this cluster publishes: it stays a node selector."
+    ),
+    "import.node_label.operator": _(
+        "%(label)s has no equal in CEL over devices: it stays a node selector."
+    ),
+    "import.node_label.mig_config": _(
+        "%(label)s names a layout of partitions with more than one profile, so it does not say which one the pod has; it stays a node selector. Say the profile in the claim instead."
+    ),
+    "import.node_label.preferred": _(
+        "%(label)s is a preference between nodes; a claim has none but a list of alternatives. It stays as it is, and is only followed while nodes keep the label."
+    ),
+    "import.node_label.either": _(
+        "%(label)s is one of several terms of which any may hold; a claim says that as a list of alternatives. It stays as it is."
+    ),
     "import.extended_resource.no_class": _(
         "%(resource)s has no DeviceClass in this cluster, so no claim can stand for it. Classes: %(known)s."
     ),

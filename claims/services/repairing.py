@@ -22,8 +22,8 @@ from claims.domain.importing.found import finding_repairs
 from claims.domain.importing.published import expressions_of, published_by
 from claims.domain.importing.shapes import GROUP, shape_repairs, version_repairs
 from claims.domain.importing.workloads import (
-    WORKLOADS,
     compute_domain_notes,
+    holds_pods,
     workload_repairs,
 )
 from claims.services.checking import Checker, world_of
@@ -126,7 +126,7 @@ class Repairer:
         except PortalError as error:
             self._unchecked(objects, error)
         for each in objects:
-            self._repair(each, self._repairs_for(each.kind))
+            self._repair(each, self._repairs_for(each))
             self._check(each)
             for body in each.adds:
                 self._check_added(each, body)
@@ -136,15 +136,16 @@ class Repairer:
             repair = Repair("import.unchecked", (), "", {"error": error.message})
             each.note(repair, LEFT, keyed=False)
 
-    def _repairs_for(self, kind: str) -> Callable[[Json], Iterator[Repair]]:
+    def _repairs_for(self, each: WorkObject) -> Callable[[Json], Iterator[Repair]]:
+        kind = each.kind
         if kind in CLAIMS:
             return self._of_claim
         if kind == DEVICE_CLASS:
             return self._of_class
-        if kind in WORKLOADS:
-            return lambda body: workload_repairs(body, self.known)
         if kind == "ComputeDomain":
             return compute_domain_notes
+        if holds_pods(each.body):
+            return lambda body: workload_repairs(body, self.known)
         return _of_other
 
     def _repair(

@@ -77,6 +77,7 @@ LEVELS: dict[str, Level] = {
     "import.kept": Level.INFO,
     "import.at_least": Level.WARNING,
     "import.extended_resource": Level.WARNING,
+    "import.node_label": Level.WARNING,
     "import.runtime_class": Level.WARNING,
     "import.pod_claims": Level.ERROR,
     "import.compute_domain": Level.INFO,

@@ -20,6 +20,7 @@ from claims.domain.importing.edits import (
     Unwrap,
     at,
 )
+from claims.domain.importing.labels import Meaning, meaning_of
 from claims.domain.importing.published import CAPACITY, Published
 
 if TYPE_CHECKING:
@@ -51,23 +52,59 @@ _GPU = re.compile(
 )
 _MIG = re.compile(r"mig-(\d+g\.\d+gb(?:[.+-]me(?:\.all)?)?)")
 _LONGEST = 50
+_OWN_LONGEST = 30
+_DEEPEST = 10
+_USUAL = frozenset({"spec", "template"})
+# KServe's predictor is a pod's spec whose one container stands beside the others.
+_MODEL = "model"
 
 
-def pod_path(body: Json) -> Path:
-    """Return where a workload keeps its pod's spec."""
-    return _PATHS[body["kind"]]
+def pod_paths(body: Json) -> list[Path]:
+    """Return where a workload keeps its pods' specs; several in custom resources."""
+    path = _PATHS.get(str(body.get("kind")))
+    return [path] if path else list(_found_pods(body.get("spec"), ("spec",)))
+
+
+def _found_pods(value: Any, path: Path) -> Iterator[Path]:
+    """Yield where pod specs stand in an object of any kind: what has containers."""
+    if len(path) > _DEEPEST:
+        return
+    if isinstance(value, dict):
+        if _is_pod_spec(value):
+            yield path
+            return
+        for key, inner in value.items():
+            if isinstance(key, str):
+                yield from _found_pods(inner, (*path, key))
+    elif isinstance(value, list):
+        for i, inner in enumerate(value):
+            yield from _found_pods(inner, (*path, i))
+
+
+def _is_pod_spec(value: Json) -> bool:
+    rows = value.get("containers")
+    if isinstance(rows, list):
+        return bool(rows) and all(isinstance(row, dict) for row in rows)
+    return isinstance(at(value, (_MODEL, "resources")), dict)
+
+
+def holds_pods(body: Json) -> bool:
+    """Return whether an object makes pods whose spec it holds."""
+    return bool(pod_paths(body))
 
 
 def workload_repairs(body: Json, known: Published) -> Iterator[Repair]:
-    """Yield what a pod's spec must say otherwise to get its devices by claim."""
-    base = pod_path(body)
-    spec = at(body, base)
-    if not isinstance(spec, dict):
-        return
-    yield from _sources(base, spec)
-    yield from _limits(body, base, spec, known)
-    yield from _references(base, spec)
-    yield from _runtime(base, spec)
+    """Yield what pods' specs must say otherwise to get their devices by claim."""
+    paths = pod_paths(body)
+    for base in paths:
+        spec = at(body, base)
+        if not isinstance(spec, dict):
+            continue
+        name = template_name(body, base if len(paths) > 1 else ())
+        yield from _sources(base, spec)
+        yield from _limits(body, base, spec, known, name)
+        yield from _references(base, spec)
+        yield from _runtime(base, spec)
 
 
 def _containers(base: Path, spec: Json) -> Iterator[tuple[Path, Json]]:
@@ -75,6 +112,8 @@ def _containers(base: Path, spec: Json) -> Iterator[tuple[Path, Json]]:
         for i, container in enumerate(listed(spec, key)):
             if isinstance(container, dict):
                 yield (*base, key, i), container
+    if isinstance(spec.get(_MODEL), dict):
+        yield (*base, _MODEL), spec[_MODEL]
 
 
 def _sources(base: Path, spec: Json) -> Iterator[Repair]:
@@ -105,68 +144,85 @@ def _asked(container: Json) -> Iterator[tuple[str, int, re.Match[str]]]:
             yield str(name), int(text), parts
 
 
-def _limits(body: Json, base: Path, spec: Json, known: Published) -> Iterator[Repair]:
+Asked = list[tuple[Path, str, int, re.Match[str]]]
+
+
+def _limits(
+    body: Json, base: Path, spec: Json, known: Published, template: str
+) -> Iterator[Repair]:
     """Yield one repair for all extended resources of a pod: one template, one claim."""
-    asked = [
+    asked: Asked = [
         (path, name, count, parts)
         for path, container in _containers(base, spec)
         for name, count, parts in _asked(container)
     ]
-    if not asked:
+    if not any(count for _path, _name, count, _parts in asked):
         return
+    meant = _meant(base, spec, asked, known)
+    where = (*asked[0][0], "resources", "limits", asked[0][1])
+    values: Json = {
+        "resource": ", ".join(dict.fromkeys(name for _p, name, *_m in asked))
+    }
+    for path, name, count, parts in asked:
+        why = _exactly(name, count, parts, known, meant)[1]
+        if why:
+            values = {"resource": name, "known": ", ".join(sorted(known.classes))}
+            where = (*path, "resources", "limits", name)
+            yield Repair("import.extended_resource", where, why, values, about=name)
+            return
+    for label, why in meant.kept:
+        told = {"label": label.text, "template": template}
+        yield Repair("import.node_label", label.path, why, told, about=label.text)
+    rows = [row for row in listed(spec, "resourceClaims") if isinstance(row, dict)]
+    if any(row.get("name") == REF for row in rows):
+        values["name"] = REF
+        yield Repair("import.extended_resource", where, "taken", values)
+        return
+    requests, edits = _requests(body, asked, known, meant)
+    entry = {"name": REF, "resourceClaimTemplateName": template}
+    yield Repair(
+        "import.extended_resource",
+        where,
+        _variant(values, known, meant),
+        {**values, "template": template, "labels": "; ".join(meant.said)},
+        (*edits, *meant.edits, Append((*base, "resourceClaims"), entry)),
+        adds=(_template(template, body, requests),),
+    )
+
+
+def _requests(
+    body: Json, asked: Asked, known: Published, meant: Meaning
+) -> tuple[list[Json], list[Edit]]:
+    """Return a template's requests, and the edits that let containers use them."""
     requests: list[Json] = []
     edits: list[Edit] = []
     for path, name, count, parts in asked:
-        exactly, why = _exactly(name, count, parts, known)
-        if exactly is None:
-            where = (*path, "resources", "limits", name)
-            values = {"resource": name, "known": ", ".join(sorted(known.classes))}
-            yield Repair("import.extended_resource", where, why, values, about=name)
-            return
         container = at(body, path)
         edits += _without(path, container, name)
         if count:
             label = f"{container.get('name') or path[-1]}-{len(requests)}"
             request = REF if len(asked) == 1 else _label(f"gpu-{label}")
+            exactly, _why = _exactly(name, count, parts, known, meant)
             requests.append({"name": request, "exactly": exactly})
             row: Json = {"name": REF}
             if len(asked) > 1:
                 row["request"] = request
             edits.append(Append((*path, "resources", "claims"), row))
-    where = (*asked[0][0], "resources", "limits", asked[0][1])
-    values = {"resource": ", ".join(dict.fromkeys(name for _p, name, _c, _m in asked))}
-    if not requests:
-        return
-    name = template_name(body)
-    if any(
-        row.get("name") == REF
-        for row in listed(spec, "resourceClaims")
-        if isinstance(row, dict)
-    ):
-        yield Repair(
-            "import.extended_resource", where, "taken", {**values, "name": REF}
-        )
-        return
-    edits.append(
-        Append(
-            (*base, "resourceClaims"),
-            {"name": REF, "resourceClaimTemplateName": name},
-        )
-    )
+    return requests, edits
+
+
+def _variant(values: Json, known: Published, meant: Meaning) -> str:
+    """Return which sentence tells of a repair; put the classes mapped already in it."""
+    names = values["resource"].split(", ")
     mapped = [
-        known_name
-        for known_name, known_class in known.classes.items()
-        if (known_class.get("spec") or {}).get("extendedResourceName")
-        in values["resource"].split(", ")
+        name
+        for name, body in known.classes.items()
+        if (body.get("spec") or {}).get("extendedResourceName") in names
     ]
-    yield Repair(
-        "import.extended_resource",
-        where,
-        "mapped" if mapped else "",
-        {**values, "template": name, "classes": ", ".join(mapped)},
-        tuple(edits),
-        adds=(_template(name, body, requests),),
-    )
+    values["classes"] = ", ".join(mapped)
+    if meant.said:
+        return "mapped_labels" if mapped else "labels"
+    return "mapped" if mapped else ""
 
 
 def _without(path: Path, container: Json, name: str) -> Iterator[Edit]:
@@ -175,13 +231,29 @@ def _without(path: Path, container: Json, name: str) -> Iterator[Edit]:
             yield Drop((*path, "resources", key, name))
 
 
+def _meant(
+    base: Path,
+    spec: Json,
+    asked: Asked,
+    known: Published,
+) -> Meaning:
+    """Return what the pod's node selectors ask of the devices that stand for its GPUs."""
+    drivers = {f"gpu.{parts['domain']}" for _path, _name, _count, parts in asked}
+    if len(drivers) != 1:
+        return Meaning()
+    return meaning_of(base, spec, drivers.pop(), known)
+
+
 def _exactly(
-    name: str, count: int, parts: re.Match[str], known: Published
+    name: str, count: int, parts: re.Match[str], known: Published, meant: Meaning
 ) -> tuple[Json | None, str]:
     """Return the request that stands for an extended resource, or why there is none."""
     domain = parts["domain"]
+    is_gpu = parts["what"] == "gpu"
     mig = _MIG.fullmatch(parts["what"])
-    class_name = known.class_like(name)
+    if is_gpu and meant.profile:
+        mig = _MIG.fullmatch(f"mig-{meant.profile}")
+    class_name = "" if is_gpu and mig else known.class_like(name)
     if not class_name:
         wanted = f"{'mig' if mig else 'gpu'}.{domain}"
         class_name = wanted if wanted in known.classes else ""
@@ -193,7 +265,10 @@ def _exactly(
         profile = re.sub(r"[.-](?=me)", "+", mig[1])
         text = f'device.attributes["{driver}"].profile == "{profile}"'
         exactly["selectors"] = [{"cel": {"expression": text}}]
-    if parts["shared"]:
+    if meant.texts:
+        row = {"cel": {"expression": " && ".join(meant.texts)}}
+        exactly["selectors"] = [*exactly.get("selectors", []), row]
+    if parts["shared"] or (is_gpu and meant.shared):
         driver = known.driver_of(class_name)
         keys = {place.key for place in known.places(driver, CAPACITY)}
         if "shares" not in keys:
@@ -207,11 +282,13 @@ def _exactly(
     return exactly, ""
 
 
-def template_name(body: Json) -> str:
-    """Return the name of the template made for a workload."""
+def template_name(body: Json, path: Path = ()) -> str:
+    """Return the name of the template made for a workload, or for one of its pods."""
     metadata = body.get("metadata") or {}
     stem = metadata.get("name") or metadata.get("generateName") or body["kind"]
-    return _label(f"{str(stem)[:_LONGEST]}-gpu")
+    steps = [str(step) for step in path if step not in _USUAL]
+    own = "-".join(["", *steps])[:_OWN_LONGEST]
+    return _label(f"{str(stem)[: _LONGEST - len(own)]}{own}-gpu")
 
 
 def _label(text: str) -> str:

@@ -211,6 +211,6 @@ spec:
 """,
         {"import.pod_claims", "import.runtime_class"},
         ["      resourceClaimTemplateName: one", "claims: [{name: gpu}]"],
-        ["runtimeClassName", "source"],
+        ["runtimeClassName", "source:"],
     ),
 }
