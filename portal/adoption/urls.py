@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from django.urls import path
 
-from portal.adoption.views import readiness
+from portal.adoption.views import mapping, readiness
 
 app_name = "adoption"
 urlpatterns = [
     path("c/<str:cluster>/adoption/", readiness.readiness_page, name="readiness"),
+    path("c/<str:cluster>/adoption/mapping/", mapping.mapping_page, name="mapping"),
 ]

@@ -88,6 +88,11 @@ TABLE: dict[str, dict[str, str]] = {
         **dict.fromkeys(("GET", "POST", "PUT"), "pppppp"),
         **dict.fromkeys(("PATCH", "DELETE"), "-aaaaa"),
     },
+    # Without a provider, there is neither.
+    "accounts:provider-begin": {"GET": "hhhhhh"},
+    "accounts:provider-back": {"GET": "hhhhhh"},
+    "accounts:group-list": {"GET": "sfffaf", "POST": "sfffaf"},
+    "accounts:group-remove": {"POST": "sfffhf"},
     # It leads to where one signs in, whoever one was.
     "accounts:sign-out": {"POST": "ssssss"},
     "accounts:language": {"POST": "pppppp"},
@@ -152,6 +157,7 @@ TABLE: dict[str, dict[str, str]] = {
     "approvals:lifetime": READ,
     "approvals:policy-edit": {"GET": "sfffaf", "POST": "sfffaf"},
     "adoption:readiness": {"GET": "sffaaa"},
+    "adoption:mapping": {"GET": "sfffaf", "POST": "sfffaf"},
     "api:readiness": {"GET": "sffaaa"},
     "budgets:budget-list": READ,
     "budgets:budget-new": {"GET": "sfffaf", "POST": "sfffaf"},
