@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"slices"
 	"time"
+	"unique"
+	"weak"
 
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
@@ -103,19 +105,27 @@ func newest(all []*resourceapi.ResourceSlice) []*resourceapi.ResourceSlice {
 }
 
 // group finds the looks of all devices; of has the shape of the slices' devices.
-func group(all []*resourceapi.ResourceSlice, seen reads, oneByOne bool) (looks []*look, of [][]*look) {
-	names := make([][]string, len(all))
+func group(all []*resourceapi.ResourceSlice, seen reads, past *memory, oneByOne bool) (looks []*look, of [][]*look) {
+	names := make([]lookNames, len(all))
+	before := past.recall(seen)
 	parallel(len(all), func(i int) {
 		view := lens{seen, all[i].Spec.Driver, map[read]bool{}}
+		if names[i] = before[weak.Make(all[i])]; names[i] != nil && !oneByOne {
+			return
+		}
+		names[i] = make(lookNames, len(all[i].Spec.Devices))
 		for d := range all[i].Spec.Devices {
 			if oneByOne {
-				names[i] = append(names[i], fmt.Sprint(i, " ", d))
+				names[i][d] = unique.Make(fmt.Sprint(i, " ", d))
 			} else {
-				names[i] = append(names[i], view.look(&all[i].Spec.Devices[d]))
+				names[i][d] = unique.Make(view.look(&all[i].Spec.Devices[d]))
 			}
 		}
 	})
-	known := map[string]*look{}
+	if !oneByOne {
+		past.keep(seen, all, names)
+	}
+	known := map[unique.Handle[string]]*look{}
 	of = make([][]*look, len(all))
 	for i, slice := range all {
 		view := lens{seen, slice.Spec.Driver, map[read]bool{}}
@@ -159,7 +169,7 @@ func (s *store) evaluate(ctx context.Context, _ *http.Request, body evaluateBody
 		return out, nil
 	}
 	all := newest(world.slices)
-	looks, of := group(all, seen, body.OneByOne)
+	looks, of := group(all, seen, world.past, body.OneByOne)
 	errs := make([]error, len(looks))
 	took, repeat := make([]time.Duration, len(looks)), time.Duration(1)
 	if body.Measure && len(looks) > 0 {
@@ -194,8 +204,11 @@ func (a *evaluateAnswer) count(all []*resourceapi.ResourceSlice, of [][]*look, n
 		spec, counts := slice.Spec, tally{}
 		each := spec.PerDeviceNodeSelection != nil && *spec.PerDeviceNodeSelection
 		for d, l := range of[i] {
-			device := spec.Devices[d]
-			id := spec.Driver + "/" + spec.Pool.Name + "/" + device.Name
+			device := &spec.Devices[d]
+			id := ""
+			if l.outcome == "error" || l.outcome == "match" && list {
+				id = spec.Driver + "/" + spec.Pool.Name + "/" + device.Name
+			}
 			if l.outcome == "match" && list {
 				a.Matches = append(a.Matches, id)
 			}

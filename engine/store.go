@@ -27,6 +27,7 @@ type key struct{ kind, namespace, name string }
 type snapshot struct {
 	revision int64
 	objects  map[key]metav1.Object
+	past     *memory // shared by all that were made from one another
 
 	once    sync.Once
 	classes classes
@@ -56,7 +57,7 @@ func (s *snapshot) with(rows []row, revision int64) (*snapshot, error) {
 		decoded[i].SetName(rows[i].Name)
 		decoded[i].SetNamespace(rows[i].Namespace)
 	})
-	next := &snapshot{revision: revision, objects: maps.Clone(s.objects)}
+	next := &snapshot{revision: revision, objects: maps.Clone(s.objects), past: s.past}
 	for i, row := range rows {
 		if errs[i] != nil {
 			return nil, refuse(http.StatusUnprocessableEntity, "object", "%s %s cannot be read: %v", row.Kind, row.Name, errs[i])
@@ -104,7 +105,7 @@ func without(ids []string, id string) []string {
 	return slices.DeleteFunc(ids, func(other string) bool { return other == id })
 }
 
-func empty() *snapshot { return &snapshot{objects: map[key]metav1.Object{}} }
+func empty() *snapshot { return &snapshot{objects: map[key]metav1.Object{}, past: &memory{}} }
 
 func (s *store) get(id string) *snapshot {
 	s.Lock()
