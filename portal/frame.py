@@ -43,6 +43,7 @@ SECTIONS = (
     (
         _("Claims"),
         (
+            ("presets", "claims:preset-list", True, _("Presets")),
             ("compose", "claims:compose", True, pgettext_lazy("navigation", "Compose")),
             ("requests", "claims:request-list", False, _("My requests")),
             ("claims", "claims:claim-list", True, _("All claims")),

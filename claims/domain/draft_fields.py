@@ -41,17 +41,21 @@ def _all(draft: Draft) -> Iterator[Field]:
         yield "hours", draft.hours
     for i, request in enumerate(draft.requests):
         yield from _request(i, request)
-    for i, constraint in enumerate(draft.constraints):
-        yield constraint_field(i, "kind"), constraint.kind
-        yield constraint_field(i, "attribute"), constraint.attribute
-        for place in constraint.binds:
-            yield constraint_field(i, "binds"), place
+    yield from _constraints(draft)
     for i, config in enumerate(draft.configs):
         yield from _config(i, config)
     for attribute, group in PAIRS.items():
         for k, (key, value) in enumerate(getattr(draft, attribute)):
             yield pair_field(group, k, "key"), key
             yield pair_field(group, k, "value"), value
+
+
+def _constraints(draft: Draft) -> Iterator[Field]:
+    for i, constraint in enumerate(draft.constraints):
+        yield constraint_field(i, "kind"), constraint.kind
+        yield constraint_field(i, "attribute"), constraint.attribute
+        for place in constraint.binds:
+            yield constraint_field(i, "binds"), place
 
 
 def _request(i: int, request: RequestDraft) -> Iterator[Field]:

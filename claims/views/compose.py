@@ -92,10 +92,14 @@ def compose(request: PortalRequest, cluster: str) -> HttpResponse:
         if selector := request.GET.get("selector", ""):
             draft = repaired(draft, FIRST_SELECTOR, selector)
         return shown(request, row, draft, Said())
-    draft = draft_of(dict(request.POST.lists()))
+    return answered(request, row, draft_of(dict(request.POST.lists())))
+
+
+def answered(request: PortalRequest, cluster: Cluster, draft: Draft) -> HttpResponse:
+    """Carry out the button that was pressed, and show the whole form."""
     action = request.POST.get("action", "check")
     answer = _ANSWERS.get(action.partition(":")[0], _edited)
-    return answer(request, row, draft, action)
+    return answer(request, cluster, draft, action)
 
 
 def _edited(
@@ -270,14 +274,23 @@ def _notes(taken: FromYaml) -> Iterator[str]:
 def _submitted(
     request: PortalRequest, cluster: Cluster, draft: Draft, action: str
 ) -> HttpResponse:
+    answer, status = sent(request, cluster, draft)
+    if isinstance(answer, Said):
+        return shown(request, cluster, draft, answer, status=status)
+    return answer
+
+
+def sent(
+    request: PortalRequest, cluster: Cluster, draft: Draft
+) -> tuple[HttpResponse | Said, int]:
+    """Submit a draft: return the way to its request, or what is to be said, and a status."""
     reading = read_for(request.user, cluster, draft)
     if not reading.is_claim:
-        return shown(request, cluster, draft, Said(show_problems=True), status=422)
+        return Said(show_problems=True), 422
     manifest = manifest_of(draft)
     diagnosed = _diagnosed(request, cluster, manifest, draft)
     if diagnosed and diagnosed.errors:
-        said = _found(diagnosed)
-        return shown(request, cluster, draft, said, status=422)
+        return _found(diagnosed), 422
     now = timezone.now()
     try:
         made = submit(
@@ -291,12 +304,11 @@ def _submitted(
             **_privilege(draft, now),
         )
     except PortalError as error:
-        status = 422 if error.permanent else 503
-        return shown(request, cluster, draft, _refused(error, draft), status=status)
+        return _refused(error, draft), 422 if error.permanent else 503
     address = reverse("claims:request-detail", args=[made.public_id])
     if request.htmx:
-        return HttpResponseClientRedirect(address)
-    return HttpResponseRedirect(address)
+        return HttpResponseClientRedirect(address), 200
+    return HttpResponseRedirect(address), 302
 
 
 def _diagnosed(

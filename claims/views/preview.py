@@ -37,7 +37,7 @@ async def compose_preview(request: PortalRequest, cluster: str) -> HttpResponse:
     draft = draft_of(dict(request.POST.lists()))
     user = cast("User", await request.auser())
     reading = await sync_to_async(read_for)(user, row, draft)
-    preview = await _preview(user, row, draft, reading)
+    preview = await preview_of(user, row, draft, reading)
     if request.htmx:
         context = {"preview": preview, "cluster": row}
         return await sync_to_async(render)(
@@ -48,7 +48,7 @@ async def compose_preview(request: PortalRequest, cluster: str) -> HttpResponse:
     )
 
 
-async def _preview(
+async def preview_of(
     user: User, cluster: Cluster, draft: Draft, reading: Reading
 ) -> dict[str, Any]:
     """Return what the preview's template takes: `shown`, or why there is none."""

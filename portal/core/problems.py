@@ -47,6 +47,7 @@ _STATUSES = {
     "policy.changed": 409,
     "extension.refused": 409,
     "budget.changed": 409,
+    "preset.changed": 409,
     "quota.changed": 409,
     "quota.namespace": 403,
     "request.not_retryable": 409,

@@ -28,6 +28,7 @@ class Permission(StrEnum):
     MANAGE_ADMISSION = "admission.manage"
     MANAGE_POLICY = "policy.manage"
     SEE_METRICS = "metrics.see"
+    MANAGE_PRESETS = "presets.manage"
 
 
 EVERYONE = frozenset({Permission.SEE_INVENTORY, Permission.COMPOSE})
@@ -46,6 +47,7 @@ GRANTS: dict[Role, frozenset[Permission]] = {
             Permission.MANAGE_BUDGETS,
             Permission.MANAGE_ADMISSION,
             Permission.MANAGE_POLICY,
+            Permission.MANAGE_PRESETS,
             Permission.SEE_METRICS,
             Permission.SEE_HOLDERS,
             Permission.SEE_ALL_CLAIMS,

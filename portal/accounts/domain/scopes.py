@@ -49,6 +49,7 @@ GRANTS: dict[Scope, frozenset[Permission]] = {
             Permission.MANAGE_BUDGETS,
             Permission.MANAGE_POLICY,
             Permission.MANAGE_ADMISSION,
+            Permission.MANAGE_PRESETS,
         }
     ),
     Scope.AUDIT_READ: frozenset({Permission.SEE_AUDIT}),

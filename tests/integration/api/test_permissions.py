@@ -35,6 +35,7 @@ PARTS = {
     "driver": "gpu.nvidia.com",
     "pool": "gpu-l40s-a",
     "name": "gpu-0",
+    "preset": "none-such",
     "namespace": "ai-training",
     "public_id": str(PUBLIC_ID),
     "id": str(PUBLIC_ID),
@@ -159,6 +160,12 @@ TABLE: dict[str, dict[str, str]] = {
     "adoption:readiness": {"GET": "sffaaa"},
     "adoption:mapping": {"GET": "sfffaf", "POST": "sfffaf"},
     "api:readiness": {"GET": "sffaaa"},
+    "claims:preset-list": READ,
+    "claims:preset-compose": {"GET": "shhhhh", "POST": "shhhhh"},  # of that name
+    "claims:preset-room": {"GET": "shhhhh"},
+    "claims:preset-catalogue": {"GET": "sfffaf"},
+    "claims:preset-new": {"GET": "sfffaf", "POST": "sfffaf"},
+    "claims:preset-edit": {"GET": "sfffhf", "POST": "sfffhf"},
     "budgets:budget-list": READ,
     "budgets:budget-new": {"GET": "sfffaf", "POST": "sfffaf"},
     # The budget of this world is of no such id: there is none to look at.

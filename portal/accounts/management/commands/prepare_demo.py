@@ -35,5 +35,6 @@ class Command(BaseCommand):
             )
             if person.tenant:
                 services.join(user=user, tenant=tenants[person.tenant])
-        # An app above this one, so it is named and not imported.
+        # Apps above this one, so they are named and not imported.
         call_command("prepare_demo_budgets")
+        call_command("load_presets")
