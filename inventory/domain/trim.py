@@ -10,7 +10,7 @@ from typing import Any
 
 Json = dict[str, Any]
 
-_POD_SPEC = ("resourceClaims", "nodeName")
+_POD_SPEC = ("resourceClaims", "nodeName", "nodeSelector")
 _POD_STATUS = (
     "phase",
     "conditions",

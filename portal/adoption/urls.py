@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from django.urls import path
 
-from portal.adoption.views import mapping, readiness
+from portal.adoption.views import mapping, readiness, savings
 
 app_name = "adoption"
 urlpatterns = [
     path("c/<str:cluster>/adoption/", readiness.readiness_page, name="readiness"),
     path("c/<str:cluster>/adoption/mapping/", mapping.mapping_page, name="mapping"),
+    path("c/<str:cluster>/adoption/savings/", savings.savings_page, name="savings"),
+    path(
+        "c/<str:cluster>/adoption/savings.csv", savings.savings_csv, name="savings-csv"
+    ),
 ]

@@ -143,7 +143,7 @@ class Pools:
         hardware: combinations that are left where only what nodes are made of counts.
     """
 
-    axes: Mapping[str, frozenset[str]]
+    axes: Mapping[str, tuple[str, ...]]
     possible: int
     present: int
     selected: int
@@ -169,7 +169,7 @@ def pools_of(
     """
     rows, wanted, names = list(nodes), list(selectors), sorted(keys)
     axes = {
-        key: frozenset(row[key] for row in rows if key in row)
+        key: tuple(sorted({row[key] for row in rows if key in row}))
         for key in names
         if any(key in row for row in rows)
     }

@@ -158,6 +158,8 @@ TABLE: dict[str, dict[str, str]] = {
     "approvals:lifetime": READ,
     "approvals:policy-edit": {"GET": "sfffaf", "POST": "sfffaf"},
     "adoption:readiness": {"GET": "sffaaa"},
+    "adoption:savings": {"GET": "sffaaa"},
+    "adoption:savings-csv": {"GET": "sffaaa"},
     "adoption:mapping": {"GET": "sfffaf", "POST": "sfffaf"},
     "api:readiness": {"GET": "sffaaa"},
     "claims:preset-list": READ,

@@ -1,0 +1,55 @@
+"""What a cluster would save with claims: a page that can be printed, and a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from inventory.views.base import cluster_named, page
+from inventory.views.csv import csv_response
+from portal.accounts.decorators import requires
+from portal.accounts.domain.roles import Permission
+from portal.adoption.domain.savings import NEEDS_MEMORY
+from portal.adoption.queries.savings import savings_in
+from portal.core.http import fragment
+
+if TYPE_CHECKING:
+    from django.http import HttpResponse, StreamingHttpResponse
+
+    from portal.core.http import PortalRequest
+
+HEADER = (
+    *("namespace", "pod", "product", "cards"),
+    *("card_memory_bytes", "need_bytes_per_card"),
+)
+
+
+@requires(Permission.SEE_HOLDERS)
+@page
+def savings_page(request: PortalRequest, cluster: str) -> HttpResponse:
+    """Show what is stranded on each product, and the node pools that collapse."""
+    row = cluster_named(cluster)
+    found = savings_in(row)
+    context = {
+        "cluster": row,
+        "nav": "adoption",
+        "found": found,
+        "unknown": sum(not use.is_known for use in found.uses),
+        "annotation": NEEDS_MEMORY,
+    }
+    template = fragment("adoption/savings.html", "live", request)
+    return render(request, template, context)
+
+
+@requires(Permission.SEE_HOLDERS)
+@require_GET
+def savings_csv(request: PortalRequest, cluster: str) -> StreamingHttpResponse:
+    """Answer with one line for each pod that holds whole cards."""
+    row = cluster_named(cluster)
+    lines = [
+        (u.namespace, u.name, u.product, u.cards, u.card_memory, u.need)
+        for u in savings_in(row).uses
+    ]
+    return csv_response(f"savings-{row.name}.csv", HEADER, lines)
