@@ -59,6 +59,7 @@ SECTIONS = (
             ("admission", "admission:overview", False, _("Admission")),
             ("budgets", "budgets:budget-list", False, _("Quotas and budgets")),
             ("audit", "audit:audit-list", False, _("Audit")),
+            ("groups", "accounts:group-list", False, _("Groups")),
             ("adoption", "adoption:readiness", True, _("Adoption")),
         ),
     ),
@@ -68,6 +69,7 @@ DEMANDS = {
     "adoption": Permission.SEE_HOLDERS,
     "admission": Permission.MANAGE_ADMISSION,
     "audit": Permission.SEE_AUDIT,
+    "groups": Permission.MANAGE_PEOPLE,
     "exposure": Permission.SEE_EXPOSURE,
 }
 COLUMNS = (

@@ -81,6 +81,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "portal.accounts.oidc.RenewalMiddleware",
     "portal.accounts.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -132,6 +133,25 @@ CACHES = {
 }
 
 AUTH_USER_MODEL = "accounts.User"
+AUTHENTICATION_BACKENDS = [
+    "django.contrib.auth.backends.ModelBackend",
+    "portal.accounts.oidc.Backend",
+]
+# The sign-in provider (OpenID Connect); "" for none. See docs/sign-in.md.
+SLICEWISE_OIDC_ISSUER = env("SLICEWISE_OIDC_ISSUER", default="")
+# As the clusters' API servers have it: --oidc-username-claim, -prefix, --oidc-groups-claim.
+SLICEWISE_OIDC_USERNAME_CLAIM = env("SLICEWISE_OIDC_USERNAME_CLAIM", default="email")
+SLICEWISE_OIDC_USERNAME_PREFIX = env("SLICEWISE_OIDC_USERNAME_PREFIX", default="")
+SLICEWISE_OIDC_GROUPS_CLAIM = env("SLICEWISE_OIDC_GROUPS_CLAIM", default="groups")
+OIDC_RP_CLIENT_ID = env("SLICEWISE_OIDC_CLIENT_ID", default="slicewise")
+OIDC_RP_CLIENT_SECRET = env("SLICEWISE_OIDC_CLIENT_SECRET", default="")
+OIDC_RP_SCOPES = env("SLICEWISE_OIDC_SCOPES", default="openid email profile")
+OIDC_RP_SIGN_ALGO = env("SLICEWISE_OIDC_ALGORITHM", default="RS256")
+OIDC_USE_PKCE = True
+OIDC_TIMEOUT = 5
+OIDC_AUTHENTICATION_CALLBACK_URL = "accounts:provider-back"
+# The provider has to vouch anew for whoever opens a page after so many seconds.
+OIDC_RENEW_ID_TOKEN_EXPIRY_SECONDS = env.int("SLICEWISE_OIDC_RENEW_SECONDS", 900)
 LOGIN_URL = "accounts:sign-in"
 LOGIN_REDIRECT_URL = "inventory:home"
 LOGOUT_REDIRECT_URL = "accounts:sign-in"

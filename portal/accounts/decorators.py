@@ -33,6 +33,8 @@ WORDS = {
     Permission.MANAGE_ADMISSION: _lazy("see and change what admission enforces"),
     Permission.MANAGE_POLICY: _lazy("change the policy"),
     Permission.SEE_METRICS: _lazy("read the portal's metrics"),
+    Permission.MANAGE_PEOPLE: _lazy("manage people and teams"),
+    Permission.MANAGE_PRESETS: _lazy("manage presets"),
 }
 
 

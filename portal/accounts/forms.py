@@ -10,10 +10,12 @@ from django.contrib.auth.forms import AuthenticationForm
 from django.utils.translation import gettext_lazy as _
 
 from portal.accounts import attempts
+from portal.accounts.domain.roles import Role
 from portal.accounts.domain.scopes import Scope
+from portal.accounts.models import Tenant
 
 if TYPE_CHECKING:
-    from portal.accounts.models import Tenant, User
+    from portal.accounts.models import User
 
 
 class SignInForm(AuthenticationForm):
@@ -159,3 +161,31 @@ class ServiceAccountForm(forms.Form):
     def clean_tenant(self) -> Tenant:
         """Return the tenant itself."""
         return self._tenants[self.cleaned_data["tenant"]]
+
+
+class GroupMappingForm(forms.Form):
+    """A group of the provider, and the role or the team that it gives."""
+
+    group = forms.CharField(
+        label=_("Group"),
+        max_length=255,
+        help_text=_("As the provider writes it; capitals matter."),
+        error_messages={"required": _("Name the group.")},
+    )
+    gives = forms.ChoiceField(label=_("Gives"))
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        names = Tenant.objects.order_by("name").values_list("pk", "name")
+        self.fields["gives"].choices = [  # type: ignore[attr-defined]
+            (_("Roles"), [(f"role:{role}", role.value) for role in Role]),
+            (_("Teams"), [(f"tenant:{pk}", name) for pk, name in names]),
+        ]
+        for field in self.fields.values():
+            field.widget.attrs["class"] = "in"
+
+    def mapping(self) -> dict[str, Any]:
+        """Return the columns of what was chosen."""
+        kind, _colon, value = self.cleaned_data["gives"].partition(":")
+        column = {"role": value} if kind == "role" else {"tenant_id": int(value)}
+        return {"group": self.cleaned_data["group"], **column}

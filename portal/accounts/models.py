@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import uuid
 
+import pghistory
 from django.contrib.auth.models import AbstractUser
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import RegexValidator
@@ -41,8 +42,21 @@ class User(AbstractUser):
         related_name="service_accounts",
     )
 
+    # Who they are to the sign-in provider; "" for an account with a password.
+    issuer = models.CharField(max_length=255, default="", blank=True, editable=False)
+    subject = models.CharField(max_length=255, default="", blank=True, editable=False)
+
     # What a token lets through; None where the person themself is here.
     limited_to: frozenset[Permission] | None = None
+
+    class Meta(AbstractUser.Meta):
+        constraints = [
+            models.UniqueConstraint(
+                fields=["issuer", "subject"],
+                condition=~models.Q(subject=""),
+                name="accounts_user_one_of_a_subject",
+            )
+        ]
 
     @property
     def permissions(self) -> frozenset[Permission]:
@@ -104,6 +118,44 @@ class TenantNamespace(models.Model):
 
     def __str__(self) -> str:
         return f"{self.cluster}/{self.namespace}"
+
+
+@pghistory.track(
+    pghistory.InsertEvent(),
+    pghistory.DeleteEvent(),
+    append_only=True,
+    model_name="GroupMappingEvent",
+)
+class GroupMapping(models.Model):
+    """What a group of the sign-in provider gives: one role, or one tenant."""
+
+    group = models.CharField(max_length=255)
+    role = models.CharField(
+        max_length=16,
+        choices=[(r.value, r.value) for r in Role],
+        default="",
+        blank=True,
+    )
+    tenant = models.ForeignKey(
+        Tenant, models.CASCADE, null=True, blank=True, related_name="mappings"
+    )
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["group", "role", "tenant"],
+                nulls_distinct=False,
+                name="accounts_group_gives_once",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(role="", tenant__isnull=False)
+                | (~models.Q(role="") & models.Q(tenant=None)),
+                name="accounts_group_gives_one_thing",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.group} gives {self.role or self.tenant}"
 
 
 class ApiToken(models.Model):

@@ -107,7 +107,10 @@ def present_owner(user: User, token: ApiToken | None, *, now: datetime) -> User 
         now: the moment of asking.
     """
     if token is None:
-        return type(user).objects.filter(pk=user.pk, is_active=True).first()
+        found = type(user).objects.filter(pk=user.pk, is_active=True).first()
+        if found is not None:
+            found.limited_to = user.limited_to
+        return found
     row = _valid(now).filter(pk=token.pk).first()
     if row is None:
         return None

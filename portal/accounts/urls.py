@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from django.urls import path
 
-from portal.accounts import service_views, token_views, views
+from portal.accounts import oidc_views, service_views, token_views, views
 
 app_name = "accounts"
 urlpatterns = [
     path("sign-in/", views.sign_in, name="sign-in"),
+    path("sign-in/provider/", oidc_views.begin, name="provider-begin"),
+    path("sign-in/provider/back/", oidc_views.callback, name="provider-back"),
+    path("groups/", oidc_views.group_list, name="group-list"),
+    path("groups/<int:pk>/remove", oidc_views.group_remove, name="group-remove"),
     path("sign-out/", views.sign_out, name="sign-out"),
     path("preferences/language", views.language, name="language"),
     path("preferences/theme", views.theme, name="theme"),

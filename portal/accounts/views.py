@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth import views as auth_views
 from django.contrib.auth.decorators import login_not_required
@@ -12,6 +12,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 from django.views.i18n import set_language
 
+from portal.accounts import provider
 from portal.accounts.forms import SignInForm
 from portal.core.context_processors import THEMES
 
@@ -28,6 +29,10 @@ class SignIn(auth_views.LoginView):
     template_name = "accounts/sign_in.html"
     authentication_form = SignInForm
     redirect_authenticated_user = True
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """Return what the page shows: also the way by a provider, where one is set."""
+        return super().get_context_data(**kwargs, provider=provider.is_on())
 
     def form_invalid(self, form: SignInForm) -> HttpResponse:  # type: ignore[override]
         """Show the form again with what went wrong."""

@@ -12,7 +12,8 @@ from rest_framework.authentication import (
     get_authorization_header,
 )
 
-from portal.accounts.tokens import use_token, works_from
+from portal.accounts import oidc, provider
+from portal.accounts.tokens import PREFIX, use_token, works_from
 from portal.api.problems import ApiProblem
 
 if TYPE_CHECKING:
@@ -28,9 +29,12 @@ __all__ = ["BearerAuthentication", "SessionAuthentication"]
 
 
 class BearerAuthentication(BaseAuthentication):
-    """`Authorization: Bearer swt_…`, a token of the portal's own."""
+    """`Authorization: Bearer swt_…`, a token of the portal's own, or an ID token.
 
-    def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
+    ID tokens are those of the sign-in provider, where one is set.
+    """
+
+    def authenticate(self, request: Request) -> tuple[User, ApiToken | None] | None:
         """Return owner and token; None where no such header is sent."""
         words = get_authorization_header(request).split()
         if not words:
@@ -39,6 +43,8 @@ class BearerAuthentication(BaseAuthentication):
             raise _refused(
                 _("Send the token as `Authorization: Bearer swt_…`, and nothing else.")
             )
+        if provider.is_on() and not words[1].startswith(PREFIX.encode()):
+            return _provided(words[1]), None
         try:
             row = use_token(words[1].decode("ascii"), now=timezone.now())
         except UnicodeDecodeError:
@@ -61,6 +67,21 @@ class BearerAuthentication(BaseAuthentication):
     def authenticate_header(self, request: Request) -> str:
         """Return what a 401 asks for."""
         return CHALLENGE
+
+
+def _provided(token: bytes) -> User:
+    try:
+        person = oidc.person_of_token(token.decode("ascii", "replace"))
+    except provider.ProviderDown as error:
+        raise ApiProblem(503, "auth.provider_down", error.message) from error
+    if person is None:
+        raise _refused(
+            _(
+                "This ID token is not the provider's for this portal, has ended, or is"
+                " of somebody who has not signed in on a page yet."
+            )
+        )
+    return person
 
 
 def _refused(detail: str) -> ApiProblem:

@@ -29,6 +29,7 @@ class Permission(StrEnum):
     MANAGE_POLICY = "policy.manage"
     SEE_METRICS = "metrics.see"
     MANAGE_PRESETS = "presets.manage"
+    MANAGE_PEOPLE = "people.manage"
 
 
 EVERYONE = frozenset({Permission.SEE_INVENTORY, Permission.COMPOSE})
@@ -44,6 +45,7 @@ GRANTS: dict[Role, frozenset[Permission]] = {
     Role.ADMIN: frozenset(
         {
             Permission.MANAGE_CLUSTERS,
+            Permission.MANAGE_PEOPLE,
             Permission.MANAGE_BUDGETS,
             Permission.MANAGE_ADMISSION,
             Permission.MANAGE_POLICY,

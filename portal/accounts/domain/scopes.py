@@ -50,6 +50,7 @@ GRANTS: dict[Scope, frozenset[Permission]] = {
             Permission.MANAGE_POLICY,
             Permission.MANAGE_ADMISSION,
             Permission.MANAGE_PRESETS,
+            Permission.MANAGE_PEOPLE,
         }
     ),
     Scope.AUDIT_READ: frozenset({Permission.SEE_AUDIT}),
