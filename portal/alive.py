@@ -1,7 +1,7 @@
-"""`python -m portal.alive PROCESS`: does this host's watcher, worker or beat go on?
+"""`python -m portal.alive PROCESS`: does this host's web, watcher, worker or beat go on?
 
-Each touches a file whenever it has gone once round. Django is not loaded, so that a
-probe costs little; and no database is asked, since a process that waits for its
+Web is asked for its /healthz; each other touches a file whenever it has
+gone once round. Django is not loaded, so that a probe costs little; and no database is asked, since a process that waits for its
 database must not be ended for it.
 
 Exit 0: it does; 1: it has not for too long, or never did; 2: there is no such process.
@@ -9,6 +9,7 @@ Exit 0: it does; 1: it has not for too long, or never did; 2: there is no such p
 
 from __future__ import annotations
 
+import http.client
 import os
 import sys
 import time
@@ -18,6 +19,9 @@ from portal import embedded
 
 # After how many seconds without a sign each is taken for dead.
 LIMITS = {"watcher": 30, "worker": 60, "beat": 60}
+WEB = "web"
+NAMES = (*LIMITS, WEB)
+WEB_PORT = 8000
 
 
 def path(process: str) -> Path:
@@ -41,8 +45,10 @@ def age(process: str) -> float | None:
 
 def verdict(process: str) -> tuple[int, str]:
     """Return the exit status for a process, and a sentence that says why."""
+    if process == WEB:
+        return _web()
     if process not in LIMITS:
-        return 2, f"There is no process {process!r}: say {', '.join(LIMITS)}."
+        return 2, f"There is no process {process!r}: say {', '.join(NAMES)}."
     seconds = age(process)
     if seconds is None:
         return 1, f"The {process} has given no sign on this host: is it started?"
@@ -51,10 +57,29 @@ def verdict(process: str) -> tuple[int, str]:
     return 0, f"The {process} is alive."
 
 
+def _web() -> tuple[int, str]:
+    """Ask the web process of this host, under the first name that it answers to."""
+    port = int(os.environ.get("PORT") or WEB_PORT)
+    host = os.environ.get("ALLOWED_HOSTS", "").split(",")[0].strip() or "localhost"
+    link = http.client.HTTPConnection("127.0.0.1", port, timeout=3)
+    try:
+        link.request(
+            "GET", "/healthz", headers={"Host": host.lstrip("*.") or "localhost"}
+        )
+        status = link.getresponse().status
+    except OSError as error:
+        return 1, f"The web process does not answer on port {port}: {error}."
+    finally:
+        link.close()
+    if status == 200:
+        return 0, "The web process is alive."
+    return 1, f"The web process answers {status} on port {port}: see its log."
+
+
 def main(arguments: list[str]) -> int:
     """Print the sentence; return the status."""
     if len(arguments) != 1:
-        sys.stderr.write(f"usage: python -m portal.alive {{{','.join(LIMITS)}}}\n")
+        sys.stderr.write(f"usage: python -m portal.alive {{{','.join(NAMES)}}}\n")
         return 2
     status, sentence = verdict(arguments[0])
     (sys.stderr if status else sys.stdout).write(sentence + "\n")

@@ -32,10 +32,10 @@ app.autodiscover_tasks()
 ALIVE_SECONDS = 10.0
 
 
-class Alive(bootsteps.StartStopStep):  # type: ignore[misc]
+class Alive(bootsteps.StartStopStep):
     """Have the worker's own loop give signs of life."""
 
-    requires = {"celery.worker.components:Timer"}
+    requires = ("celery.worker.components:Timer",)
 
     def start(self, parent: Any) -> None:
         """Begin, and give the first at once."""
@@ -45,7 +45,7 @@ class Alive(bootsteps.StartStopStep):  # type: ignore[misc]
         parent.timer.call_repeatedly(ALIVE_SECONDS, beat, ("worker",))
 
 
-class AliveScheduler(PersistentScheduler):  # type: ignore[misc]
+class AliveScheduler(PersistentScheduler):
     """Beat's scheduler, which gives a sign of life each time that it goes round."""
 
     def tick(self, *args: Any, **kwargs: Any) -> Any:

@@ -46,4 +46,4 @@ def record(process: str, host: str, at: dt.datetime) -> None:
     from portal.core.models import Heartbeat
 
     Heartbeat.objects.update_or_create(process=process, host=host, defaults={"at": at})
-    Heartbeat.objects.filter(at__lt=at - KEPT).delete()
+    Heartbeat.objects.filter(process__in=alive.LIMITS, at__lt=at - KEPT).delete()

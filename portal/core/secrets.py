@@ -34,19 +34,14 @@ add_sentences(
 )
 
 
-def _keys() -> MultiFernet:
-    def key(secret: str) -> Fernet:
-        derived = HKDF(SHA256(), 32, salt=None, info=b"slicewise.secrets").derive(
-            secret.encode()
-        )
-        return Fernet(base64.urlsafe_b64encode(derived))
+def _key(secret: str) -> Fernet:
+    derive = HKDF(SHA256(), 32, salt=None, info=b"slicewise.secrets").derive
+    return Fernet(base64.urlsafe_b64encode(derive(secret.encode())))
 
-    return MultiFernet(
-        [
-            key(secret)
-            for secret in [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
-        ]
-    )
+
+def _keys() -> MultiFernet:
+    known = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
+    return MultiFernet([_key(secret) for secret in known])
 
 
 def encrypt(text: str) -> str:
@@ -66,3 +61,21 @@ def decrypt(text: str) -> str:
         return _keys().decrypt(text.encode()).decode()
     except InvalidToken as error:
         raise SecretUnreadable(Said("portal.secret_unreadable")) from error
+
+
+def rotate(text: str) -> str:
+    """Return a stored secret encrypted anew, with the newest key.
+
+    Raises:
+        SecretUnreadable: No known key opens it.
+    """
+    return encrypt(decrypt(text))
+
+
+def is_newest(text: str) -> bool:
+    """Return whether the newest key alone opens a stored secret."""
+    try:
+        _key(settings.SECRET_KEY).decrypt(text.encode())
+    except InvalidToken:
+        return False
+    return True

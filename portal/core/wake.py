@@ -17,7 +17,6 @@ CHANNEL = "slicewise"
 
 def wake(task: str, **kwargs: int | str) -> None:
     """Send a task by name once the surrounding transaction has committed."""
-
     request_id = structlog.contextvars.get_contextvars().get("request_id", "")
 
     def send() -> None:

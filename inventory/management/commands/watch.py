@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from django.utils.translation import gettext as _
@@ -13,6 +14,7 @@ from inventory.services.watching.fleet import Watchers, accept_removals
 from portal.core import counting, logs
 from portal.core.commands import PortalCommand
 from portal.core.errors import PortalError
+from portal.core.heartbeats import beat
 
 if TYPE_CHECKING:
     from django.core.management.base import CommandParser
@@ -53,7 +55,7 @@ class Command(PortalCommand):
         stop = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stop.set())
-        Watchers(clusters).run(stop)
+        Watchers(clusters).run(stop, sign=partial(beat, "watcher"))
         return None
 
     def _check(self, names: list[str]) -> None:

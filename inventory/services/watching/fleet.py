@@ -11,12 +11,11 @@ from django.db import DatabaseError, InterfaceError, connection, transaction
 from inventory.models import Cluster
 from inventory.services.watching.leader import ClusterWatcher
 from inventory.services.watching.messages import KindState
-from portal.core.heartbeats import beat
 from portal.core.wake import notify
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 logger = structlog.get_logger(__name__)
 
@@ -35,8 +34,13 @@ class Watchers:
         self._names = frozenset(names)
         self._running: dict[int, tuple[_Made, ClusterWatcher]] = {}
 
-    def run(self, stop: threading.Event) -> None:
-        """Look for added, changed and removed clusters until `stop` is set."""
+    def run(
+        self, stop: threading.Event, *, sign: Callable[[], None] | None = None
+    ) -> None:
+        """Look for added, changed and removed clusters until `stop` is set.
+
+        `sign` is called each time round, also while the database is away.
+        """
         try:
             while not stop.is_set():
                 try:
@@ -44,7 +48,8 @@ class Watchers:
                 except (DatabaseError, InterfaceError) as error:
                     logger.warning("no database; trying again", why=str(error))
                     connection.close()
-                beat("watcher")
+                if sign:
+                    sign()
                 stop.wait(LOOK_SECONDS)
         finally:
             self.end()

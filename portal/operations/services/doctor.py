@@ -1,0 +1,46 @@
+"""Look at everything that a deployment needs, in an order in which to mend it."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from portal.operations.services import keys, looking, outside
+from portal.operations.services.findings import looked, no, yes
+
+if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Callable, Iterable, Iterator
+
+    from portal.operations.services.findings import Finding
+
+
+def examine(now: dt.datetime) -> list[Finding]:
+    """Return what was found; what cannot be looked at is said to be unknown."""
+    looks: dict[str, Callable[[], Iterable[Finding]]] = {
+        "postgres": looking.database,
+        "migrations": looking.migrations,
+        "clock": partial(looking.clock, now),
+        "redis": looking.redis,
+        "settings": looking.settings_are_safe,
+        "secret key": looking.secret_key,
+        "stored secrets": secrets,
+        "static files": looking.static_files,
+        "run folder": looking.run_dir,
+        "engines": looking.engines,
+        "processes": partial(looking.processes, now),
+        "clusters": partial(outside.clusters, now),
+        "certificates": partial(outside.certificates, now),
+        "backups": partial(outside.copies, now),
+    }
+    return [each for name, look in looks.items() for each in looked(name, look)]
+
+
+def secrets() -> Iterator[Finding]:
+    """Look whether every stored kubeconfig, address and key can be read."""
+    if closed := keys.unreadable():
+        found = f"{len(closed)} cannot be read, the first: {closed[0]}."
+        advice = "Add the earlier SECRET_KEY to SECRET_KEY_FALLBACKS."
+        yield no("stored secrets", found, advice)
+    else:
+        yield yes("stored secrets", "All can be read.")
