@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 REF = "gpu"
+NVIDIA = "gpu.nvidia.com"
 V1 = "resource.k8s.io/v1"
 _PATHS: dict[str, Path] = {
     "Pod": ("spec",),
@@ -103,6 +104,7 @@ def workload_repairs(body: Json, known: Published) -> Iterator[Repair]:
         name = template_name(body, base if len(paths) > 1 else ())
         yield from _sources(base, spec)
         yield from _limits(body, base, spec, known, name)
+        yield from _kept_labels(base, spec, known)
         yield from _references(base, spec)
         yield from _runtime(base, spec)
 
@@ -170,9 +172,6 @@ def _limits(
             where = (*path, "resources", "limits", name)
             yield Repair("import.extended_resource", where, why, values, about=name)
             return
-    for label, why in meant.kept:
-        told = {"label": label.text, "template": template}
-        yield Repair("import.node_label", label.path, why, told, about=label.text)
     rows = [row for row in listed(spec, "resourceClaims") if isinstance(row, dict)]
     if any(row.get("name") == REF for row in rows):
         values["name"] = REF
@@ -188,6 +187,14 @@ def _limits(
         (*edits, *meant.edits, Append((*base, "resourceClaims"), entry)),
         adds=(_template(template, body, requests),),
     )
+
+
+def _kept_labels(base: Path, spec: Json, known: Published) -> Iterator[Repair]:
+    """Yield what node selectors still say of GPUs of a pod that has a claim."""
+    if listed(spec, "resourceClaims"):
+        for label, why in meaning_of(base, spec, NVIDIA, known).kept:
+            values = {"label": label.text}
+            yield Repair("import.node_label", label.path, why, values, about=label.text)
 
 
 def _requests(
