@@ -30,7 +30,8 @@ class Command(PortalCommand):
         found = verify(head="")
         closed = unreadable()
         self.stdout.write(f"Restored; {found.seals} seals of the audit trail.")
-        if found.faults:
+        # The newest events of a copy were not sealed yet; beat does it when it starts.
+        if any(fault.code != "unsealed" for fault in found.faults):
             self.fail("The audit trail was tampered with: manage.py verify_audit.", 1)
         if closed:
             self.fail(
