@@ -34,6 +34,14 @@ def english() -> Iterator[None]:
     translation.deactivate()
 
 
+@pytest.fixture(autouse=True, scope="session")
+def no_counting_thread() -> Iterator[None]:
+    """Have no thread of its own write sums while tests own the database."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("portal.core.counting.start", lambda: None)
+        yield
+
+
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings() -> None:
     """Give each test run a database of its own, so that two runs never meet."""

@@ -359,6 +359,7 @@ class EventStream(ApiView):
             tag=TAG,
             scope=Scope.CLAIMS_READ,
             query=serializers.EventParameters,
+            answer=serializers.ServerSentEvent,
             media=media,
         )
     }

@@ -166,6 +166,17 @@ class Delivery(s.Serializer[Any]):
     changedAt = s.DateTimeField()
 
 
+class ServerSentEvent(s.Serializer[Any]):
+    """One event of a stream, by the fields of the HTML standard."""
+
+    event = s.CharField(help_text="Its name.")
+    data = s.CharField(help_text="JSON: of a notice, of a change, or why to reset.")
+    id = s.CharField(required=False, help_text="Its number, where it has one.")
+    retry = s.IntegerField(
+        required=False, help_text="Milliseconds until you come back after an end."
+    )
+
+
 class EventParameters(s.Serializer[Any]):
     """Where a stream begins, and of what else it tells."""
 

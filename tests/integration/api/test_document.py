@@ -78,8 +78,12 @@ def test_examples_do_what_they_show(
         assert answer.json()["code"] == "submit.offline", answer.content
     elif method == "patch":
         assert answer.json()["code"] == "auth.permission"  # an admin's
-    elif path.endswith("saved-views"):
+    elif path.endswith(("saved-views", "subscriptions")):
         assert answer.status_code == 201, answer.content
+    elif path.endswith("/bulk"):
+        assert answer.status_code == 207, answer.content
+        (item,) = answer.json()["items"]
+        assert item["problem"]["code"] == "submit.offline"
     else:
         assert answer.status_code == 200, answer.content
         for item in answer.json().get("items", []):

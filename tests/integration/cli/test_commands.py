@@ -214,7 +214,7 @@ def test_signing_in_keeps_a_private_file(slicewise, monkeypatch, tmp_path):
 
 
 def test_completion_knows_commands_options_and_choices(slicewise):
-    assert slicewise("complete", "--", "")[1].split()[:2] == ["cel", "check"]
+    assert slicewise("complete", "--", "")[1].split()[:3] == ["approve", "cel", "check"]
     assert slicewise("complete", "--", "get", "d")[1].split() == ["devices"]
     assert slicewise("complete", "--", "get", "-o", "y")[1].split() == ["yaml"]
     assert "--wait" in slicewise("complete", "--", "submit", "--")[1]

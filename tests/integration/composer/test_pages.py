@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 SHARES = "hopper-shares"
 FIRST = "requests-0-alternatives-0"
@@ -189,14 +191,14 @@ def test_garbage_actions_change_nothing(composer):
     assert composer.fields == before
 
 
-def test_the_form_asks_a_constant_number_of_queries(
-    composer, django_assert_max_num_queries
-):
+def test_the_form_asks_a_constant_number_of_queries(composer):
     composer.open(SHARES)
-    with django_assert_max_num_queries(16):
+    with CaptureQueriesContext(connection) as small:
         composer.press("check")
     for _ in range(4):
         composer.press("add-alternative:0")
         composer.press("add-request")
-    with django_assert_max_num_queries(16):
+    with CaptureQueriesContext(connection) as large:
         composer.press("check")
+
+    assert len(large) <= len(small) <= 26

@@ -36,6 +36,7 @@ def test_what_was_shown_is_what_is_stored(live):
         "app.kubernetes.io/managed-by",
         "slicewise.io/request-id",
     }
+    assert set(sent["metadata"].pop("annotations")) == {"slicewise.io/http-request-id"}
     assert set(sent["spec"].pop("metadata")) == {"labels"}
     assert sent == shown
     assert stored.plan.preview["engine"]["minor"] == "1.37"
