@@ -8,6 +8,7 @@ from claims.api import (
     bulk,
     claims,
     importing,
+    presets,
     request_moves,
     requests,
     validating,
@@ -28,6 +29,23 @@ urlpatterns = [
     path(f"{C}/preview", validating.PreviewView.as_view(), name="preview"),
     path(f"{C}/what-if", validating.WhatIfView.as_view(), name="what-if"),
     path(f"{C}/cel", validating.CelView.as_view(), name="cel"),
+    path("presets", presets.PresetList.as_view(), name="preset-list"),
+    path("presets/<slug:preset>", presets.PresetDetail.as_view(), name="preset"),
+    path(
+        "presets/<slug:preset>/offer",
+        presets.PresetOffer.as_view(),
+        name="preset-offer",
+    ),
+    path(
+        f"{C}/presets/<slug:preset>/room",
+        presets.PresetRoom.as_view(),
+        name="preset-room",
+    ),
+    path(
+        f"{C}/presets/<slug:preset>/render",
+        presets.PresetRender.as_view(),
+        name="preset-render",
+    ),
     path("claim-requests", requests.RequestList.as_view(), name="request-list"),
     path("claim-requests/bulk", bulk.RequestBulk.as_view(), name="request-bulk"),
     path(

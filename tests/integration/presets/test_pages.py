@@ -160,7 +160,12 @@ def test_a_change_is_a_version_and_an_older_one_comes_back(client, dora, presets
     ],
 )
 def test_a_preset_that_cannot_be_loses_nothing(
-    client, dora, presets, text, changes, said
+    client,
+    dora,
+    presets,
+    text,  # noqa: F811
+    changes,
+    said,
 ):
     client.force_login(dora)
     response = edit(
