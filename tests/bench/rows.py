@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 from django.conf import settings
@@ -163,14 +164,22 @@ def keystroke_row() -> Iterator[Found]:
     ][0]["selectors"][0]["cel"]["expression"]
     total = engine.evaluate([expression], within=within).total
 
+    typed = count()
+
     def keystroke() -> None:
-        engine.check([expression])
-        engine.evaluate([expression], within=within)
+        # Mostly what was read a moment ago; every fifth reads a key that none did.
+        key = next(typed)
+        what = f'!("k{key}" in device.attributes["gpu.nvidia.com"])'
+        text = f"{expression} && {'true' if key % 5 else what}"
+        engine.check([text])
+        engine.evaluate([text], within=within)
 
     taken = timed(keystroke, rounds=40)
     p95 = taken[int(len(taken) * 0.95)]
     yield Found(
-        p95 < 0.3, f"{total:,} devices: p95 {p95 * 1000:.0f} ms of at most 300 ms"
+        p95 < 0.3,
+        f"{total:,} devices: p50 {statistics.median(taken) * 1000:.0f} ms,"
+        f" p95 {p95 * 1000:.0f} ms of at most 300 ms",
     )
     each = statistics.median(
         timed(lambda: one_by_one(cluster, within, expression), rounds=5)
