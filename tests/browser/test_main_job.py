@@ -251,3 +251,27 @@ def test_no_page_overflows_and_axe_is_content(
         axe(page)
     assert problems == []
     context.close()
+
+
+def test_a_preset_takes_six_interactions_from_the_sign_in_page(page: Page, demo):
+    page.goto("/sign-in/")
+    made = 0
+
+    def interact(act, *arguments):
+        nonlocal made
+        made += 1
+        act(*arguments)
+
+    interact(page.get_by_label("Name", exact=True).fill, "ada@orchid")
+    interact(page.get_by_label("Password").fill, demo.passwords["ada@orchid"])
+    interact(page.locator("main button").click)
+    main = page.get_by_role("navigation", name="Main")
+    interact(main.get_by_role("link", name="Presets").click)
+    expect(page.locator("main")).to_contain_text(re.compile(r"\d+ free"))
+    title = "H100, else two L40S, else a MIG slice"
+    interact(page.get_by_role("link", name=title).click)
+    expect(page.locator("#preview")).to_contain_text(re.compile(r"Fits on \d+ of"))
+    interact(page.get_by_role("button", name="Submit").click)
+    page.wait_for_url("**/requests/*/")
+    expect(page.locator("main")).to_contain_text("Active", timeout=15_000)
+    assert made <= 6
