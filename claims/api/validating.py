@@ -18,6 +18,7 @@ from claims.services.filed import ITEMS
 from claims.services.judging import filed_for, judged, previews
 from claims.services.whatif import awhatif, claim_in
 from inventory.api.base import ClusterView
+from inventory.gateways.engine_wire import following_client
 from inventory.gateways.files import parse_objects
 from inventory.gateways.lines import line_finders
 from inventory.services.expressions import expression_document
@@ -126,7 +127,8 @@ class CheckView(JudgingView):
         found = self.cluster()
         wanted, objects, lines = self.sent()
         filed = filed_for(self.person, found, objects, namespace=wanted["namespace"])
-        return self.answer(judged(self.person, found, filed, lines))
+        with following_client():
+            return self.answer(judged(self.person, found, filed, lines))
 
 
 class PreviewView(JudgingView):
@@ -150,7 +152,8 @@ class PreviewView(JudgingView):
         found = self.cluster()
         wanted, objects, _lines = self.sent()
         filed = filed_for(self.person, found, objects, namespace=wanted["namespace"])
-        return self.answer(previews(found, filed, as_one_pod=wanted["together"]))
+        with following_client():
+            return self.answer(previews(found, filed, as_one_pod=wanted["together"]))
 
 
 class WhatIfView(ClusterView):
@@ -242,4 +245,5 @@ class CelView(ClusterView):
     def post(self, request: Request, cluster: str) -> Response:
         """Return verdicts, cost and counts."""
         found = self.cluster()
-        return self.answer(expression_document(found, self.body()["expression"]))
+        with following_client():
+            return self.answer(expression_document(found, self.body()["expression"]))

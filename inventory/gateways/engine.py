@@ -27,6 +27,7 @@ from inventory.gateways.engine_wire import (
     EngineDeadline,
     EngineRefused,
     Reply,
+    asked,
     checked,
     exchange,
     exchange_async,
@@ -261,7 +262,7 @@ class Engine(_Questions):
             while True:
                 match step:
                     case Call():
-                        reply = exchange(self.process, step)
+                        reply = asked(self.process, step)
                     case _Fill():
                         self._send_rows(step.snapshot)
                     case _Start():

@@ -9,11 +9,13 @@ import os
 import threading
 import time
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import orjson
+from asgiref.sync import async_to_sync
 from django.utils.translation import gettext as _
 
 from inventory.gateways.engine_process import EngineProcess, EngineUnavailable, accepts
@@ -32,6 +34,7 @@ CALL_SECONDS = "slicewise_engine_call_duration_seconds"
 # The calls that are told apart; the last part of an address.
 ASKED = frozenset({"check", "evaluate", "allocate", "copies", "rows"})
 _BASE = "http://engine"
+_follows_client: ContextVar[bool] = ContextVar("follows_client", default=False)
 
 
 class EngineDeadline(PortalError):
@@ -115,6 +118,28 @@ def checked(reply: Reply) -> Json:
 
 def _deadline_text() -> str:
     return _("The engine did not answer in time; ask about fewer nodes or devices.")
+
+
+@contextmanager
+def following_client() -> Iterator[None]:
+    """Have this thread's questions end when the client that it serves has left.
+
+    A thread that waits for the engine cannot be told so; a coroutine can. Where the
+    thread serves a request of an event loop, that loop makes the exchange, and
+    cancels it with the request. Elsewhere nobody leaves, and nothing changes.
+    """
+    token = _follows_client.set(True)
+    try:
+        yield
+    finally:
+        _follows_client.reset(token)
+
+
+def asked(process: EngineProcess, call: Call) -> Reply:
+    """Make one exchange, as `exchange`, and as `following_client` wants it."""
+    if not _follows_client.get():
+        return exchange(process, call)
+    return async_to_sync(exchange_async)(process, call)
 
 
 def exchange(process: EngineProcess, call: Call) -> Reply:
