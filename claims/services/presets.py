@@ -14,6 +14,8 @@ from claims.domain.pasted import take
 from claims.domain.presets import breaches, rules_of
 from claims.domain.preview import claim_of
 from claims.services.preview import preview
+from claims.services.why_sentences import pod_error_sentence
+from inventory.domain.engine import Outcome
 from inventory.services.engines import engine_for
 from portal.core.errors import PortalError
 
@@ -118,10 +120,11 @@ def room_for(cluster: Cluster, version: PresetVersion) -> Room:
     """Return how often a preset fits now, as the scheduler would place it."""
     claim = claim_of(version.manifest)
     try:
-        found = preview(cluster, [claim], budget=COPIES_SECONDS)
-        if found.pod_error:
-            return Room()
+        found = preview(cluster, [claim])
         fitting = found.fitting
+        undecided = any(n.outcome == Outcome.UNDECIDED for n in found.nodes.values())
+        if found.pod_error or (undecided and not fitting):
+            return Room(problem=pod_error_sentence(found) or _("not decided in time"))
         if not fitting or draft_from(version).is_privileged:
             return Room(len(fitting), None if fitting else 0)
         counted = engine_for(cluster).copies(
@@ -136,5 +139,5 @@ def room_for(cluster: Cluster, version: PresetVersion) -> Room:
     return Room(
         len(fitting),
         sum(one.copies for one in each),
-        len(fitting) > MOST_NODES or any(one.at_least for one in each),
+        undecided or len(fitting) > MOST_NODES or any(one.at_least for one in each),
     )
