@@ -169,12 +169,19 @@ class Delivery(s.Serializer[Any]):
 class ServerSentEvent(s.Serializer[Any]):
     """One event of a stream, by the fields of the HTML standard."""
 
-    event = s.CharField(help_text="Its name.")
-    data = s.CharField(help_text="JSON: of a notice, of a change, or why to reset.")
-    id = s.CharField(required=False, help_text="Its number, where it has one.")
-    retry = s.IntegerField(
-        required=False, help_text="Milliseconds until you come back after an end."
-    )
+    def get_fields(self) -> dict[str, s.Field[Any, Any, Any, Any]]:
+        """Return them; a serializer has an attribute `data` of its own."""
+        return {
+            "event": s.CharField(help_text="Its name."),
+            "data": s.CharField(
+                help_text="JSON: of a notice, of a change, or why to reset."
+            ),
+            "id": s.CharField(required=False, help_text="Its number, if it has one."),
+            "retry": s.IntegerField(
+                required=False,
+                help_text="Milliseconds until you come back after an end.",
+            ),
+        }
 
 
 class EventParameters(s.Serializer[Any]):

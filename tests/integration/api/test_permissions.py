@@ -40,7 +40,7 @@ PARTS = {
     "public_id": str(PUBLIC_ID),
     "id": str(PUBLIC_ID),
     "operation": f"apply.{PUBLIC_ID}",
-    "pk": "1",
+    "pk": "900001",
     "view": "1",
 }
 CLAIM_PARTS = {**PARTS, "name": "orchid-whole"}
@@ -57,19 +57,14 @@ TABLE: dict[str, dict[str, str]] = {
     # By a token alone, as the API; here everybody comes with a session.
     "metrics": {"GET": "ssssss"},
     # Switched off, there is none of them for anybody.
-    **dict.fromkeys(
-        (
-            "admission-hooks:validate",
-            "admission-hooks:mutate",
-            "admission-hooks:validate-fail",
-            "admission-hooks:validate-ignore",
-            "admission-hooks:validate-cluster-fail",
-            "admission-hooks:validate-cluster-ignore",
-            "admission-hooks:validate-cluster",
-            "admission-hooks:mutate-cluster",
-        ),
-        {"POST": "hhhhhh"},
-    ),
+    "admission-hooks:validate": {"POST": "hhhhhh"},
+    "admission-hooks:mutate": {"POST": "hhhhhh"},
+    "admission-hooks:validate-fail": {"POST": "hhhhhh"},
+    "admission-hooks:validate-ignore": {"POST": "hhhhhh"},
+    "admission-hooks:validate-cluster-fail": {"POST": "hhhhhh"},
+    "admission-hooks:validate-cluster-ignore": {"POST": "hhhhhh"},
+    "admission-hooks:validate-cluster": {"POST": "hhhhhh"},
+    "admission-hooks:mutate-cluster": {"POST": "hhhhhh"},
     "admission:overview": {"GET": "sfffaf"},
     "admission:advisor": {"POST": "sfffaf"},
     "admission:calibrate": {"POST": "sfffaf"},
@@ -141,6 +136,9 @@ TABLE: dict[str, dict[str, str]] = {
     "claims:whatif": {"GET": EVERYBODY, "POST": EVERYBODY},
     "claims:selector-list": {"GET": "sfffaf"},
     "claims:request-list": READ,
+    "claims:import": {"GET": EVERYBODY, "POST": EVERYBODY},
+    "claims:compose-snippets": {"GET": EVERYBODY, "POST": EVERYBODY},
+    "claims:request-snippet": {"GET": "shhhhh"},  # there is none of that name
     "claims:request-detail": {"GET": TENANT},
     "claims:request-release": {"GET": OWNER, "POST": OWNER},
     "claims:request-cancel": {"POST": OWNER},
@@ -271,7 +269,7 @@ def address_of(name):
         parts = {**PARTS, "name": "gpu.nvidia.com"}
     path = ROUTES[name].removesuffix(r"^.*\Z")
     for part, value in parts.items():
-        for kind in ("str", "path", "uuid", "int"):
+        for kind in ("str", "path", "uuid", "int", "slug"):
             path = path.replace(f"<{kind}:{part}>", value)
     assert "<" not in path, path
     return f"/{path}" + ("nothing" if name == "api:nothing" else "")
@@ -306,7 +304,9 @@ def world(load_fleets, held_claims, ada, cleo, ben, dora, eli, settings):
         created_at=now,
         changed_at=now,
     )
-    User.objects.create(pk=1, username="service:orchid:x", service_of=ada.tenants.get())
+    User.objects.create(
+        pk=900_001, username="service:orchid:x", service_of=ada.tenants.get()
+    )
     people = {"ada": ada, "cleo": cleo, "ben": ben, "dora": dora, "eli": eli}
     return {"anonymous": None, **people}
 
