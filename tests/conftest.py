@@ -11,6 +11,8 @@ import pytest
 from django.utils import translation
 from hypothesis import HealthCheck, settings
 
+from portal.core import counting
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -25,6 +27,10 @@ settings.load_profile("slicewise")
 
 DATA = Path(__file__).parent / "data"
 
+# No thread of its own writes sums while tests own the database. Here, since
+# modules that start it are imported when tests are collected.
+counting.start = lambda: None
+
 
 @pytest.fixture(autouse=True)
 def english() -> Iterator[None]:
@@ -32,14 +38,6 @@ def english() -> Iterator[None]:
     translation.activate("en")
     yield
     translation.deactivate()
-
-
-@pytest.fixture(autouse=True, scope="session")
-def no_counting_thread() -> Iterator[None]:
-    """Have no thread of its own write sums while tests own the database."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("portal.core.counting.start", lambda: None)
-        yield
 
 
 @pytest.fixture(scope="session")

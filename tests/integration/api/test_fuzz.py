@@ -34,6 +34,7 @@ KNOWN = {
     "namespace": ["ai-training", "maple-lab"],
     "id": [PUBLIC_ID, "0b8d3a52-0000-4000-8000-000000000002"],
     "view": ["1", "x"],
+    "preset": ["fuzz", "none-such"],
     "operation": [f"apply.{PUBLIC_ID}", f"release.{PUBLIC_ID}", "x"],
 }
 CHECKS = [

@@ -14,6 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from inventory.services.history import record_all
 from portal.accounts.tokens import make_token
 from portal.core import counting
+from portal.core.models import Counter
 from portal.metrics.collector import exposition
 
 DASHBOARD = Path(__file__).parents[3] / "deploy" / "grafana" / "slicewise.json"
@@ -24,6 +25,7 @@ PLACES = re.compile(r"\bslicewise_\w+")
 def nothing_counted(db):
     """Begin with nothing counted, in memory or in Postgres, and nothing kept."""
     counting._waiting.clear()
+    Counter.objects.all().delete()
     exposition.forget()
     yield
     counting._waiting.clear()

@@ -20,6 +20,7 @@ def test_a_message_carries_the_request_id(monkeypatch):
 
 
 def test_a_task_logs_under_it_and_the_next_does_not():
+    app.loader.import_default_modules()
     task = app.tasks["audit.seal"]
     for given, seen in (("request-0001", "request-0001"), (None, None)):
         task.push_request(id="task-1", **({REQUEST_ID: given} if given else {}))
