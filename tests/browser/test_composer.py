@@ -211,6 +211,7 @@ def test_a_condition_is_built_without_script(no_script, demo):
     page.fill("[name=username]", "ada@orchid")
     page.fill("[name=password]", demo.passwords["ada@orchid"])
     page.click("main button")
+    page.wait_for_url("**/c/**")
     page.goto("/c/demo/compose/")
     page.get_by_text("Build a condition").click()
     page.get_by_label("What devices publish").select_option(

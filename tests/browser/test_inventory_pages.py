@@ -70,10 +70,11 @@ def test_inventory_pages_work_without_script(no_script, demo):
     page.fill("[name=username]", "ada@orchid")
     page.fill("[name=password]", demo.passwords["ada@orchid"])
     page.click("main button")
+    page.wait_for_url("**/c/**")
 
     page.goto("/c/demo/gpus/")
-    page.get_by_label("Product", exact=True).select_option("NVIDIA L40S")
-    page.get_by_label("Driver", exact=True).select_option("gpu.nvidia.com")
+    page.locator("[name=product]").select_option("NVIDIA L40S")
+    page.locator("[name=driver]").select_option("gpu.nvidia.com")
     page.get_by_label("Free in one piece, GiB").fill("10")
     page.get_by_role("button", name="Filter").click()
     assert "product=NVIDIA+L40S" in page.url

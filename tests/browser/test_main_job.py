@@ -102,6 +102,7 @@ def test_main_job_without_script(no_script, demo, name):
     page.fill("[name=username]", "ada@orchid")
     page.fill("[name=password]", demo.passwords["ada@orchid"])
     page.click("main button")
+    page.wait_for_url("**/c/**")
     compose_example(page, name)
     page.get_by_role("button", name="Preview now").click()
     expect(page.locator("main")).to_contain_text("Fits on 2 of 11 nodes")
