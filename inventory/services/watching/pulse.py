@@ -60,6 +60,11 @@ class Pulse:
         if resource_version.isdigit():
             self._highest = max(self._highest, int(resource_version))
 
+    def lost(self) -> None:
+        """Hear from a reader that the server was gone: it may be back with others."""
+        with self._lock:
+            self._gates_asked = None
+
     def confirm(self, since: float) -> None:
         """Make sure that the server is still the same, as asked after `since`.
 

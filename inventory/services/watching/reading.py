@@ -17,6 +17,7 @@ from inventory.domain.changes import Change
 from inventory.domain.trim import trimmed
 from inventory.gateways.errors import (
     ClusterForbidden,
+    ClusterUnavailable,
     NotFound,
     NotServed,
     TooManyRequests,
@@ -88,6 +89,8 @@ class Reader(threading.Thread):
             except OtherCluster:
                 return
             except PortalError as error:
+                if isinstance(error, ClusterUnavailable):
+                    self._pulse.lost()
                 pause = self._pause_after(error)
             except Exception:
                 logger.exception("reading a kind failed", kind=self._kind.kind)
