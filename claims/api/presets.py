@@ -28,7 +28,6 @@ from portal.api.matching import demand_match
 from portal.api.operations import Operation, PageParameters
 from portal.api.problems import ApiProblem, error_at
 from portal.api.views import ApiView
-from portal.core.keyset import decoded, page_of, rows_after
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
@@ -141,11 +140,7 @@ class PresetList(PresetView):
 
     def get(self, request: Request) -> Response:
         """Return a page of presets by name."""
-        limit = self.wanted["limit"]
-        key = decoded(self.wanted["cursor"], (str,))
-        rows = rows_after(seen_by(self.person), ("name",), key)
-        page = page_of(list(rows[: limit + 1]), limit, lambda row: (row.name,))
-        return self.page(page, self.document)
+        return self.by_name(seen_by(self.person), self.document)
 
     def post(self, request: Request) -> Response:
         """Make a preset."""

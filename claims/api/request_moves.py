@@ -44,6 +44,22 @@ def refuse_others(row: ClaimRequest, person: User, code: str) -> None:
         raise ApiProblem(403, code, text % {"user": row.requester.username})
 
 
+def _move(**more: Any) -> Operation:
+    """Return an operation that moves a request and is then waited for."""
+    return Operation(
+        tag="claim requests",
+        scope=Scope.CLAIMS_WRITE,
+        permission=Permission.COMPOSE,
+        answer=serializers.ClaimRequestDetail,
+        status=202,
+        bucket="write",
+        is_idempotent=True,
+        needs_match=True,
+        headers=ACCEPTED,
+        **more,
+    )
+
+
 class MoveView(RequestView):
     """A view with which a requester moves a request that they have seen.
 
@@ -81,21 +97,12 @@ class RequestRelease(MoveView):
     refusal = "release.not_yours"
     work = Work.RELEASE
     operations = {
-        "POST": Operation(
+        "POST": _move(
             id="releaseClaimRequest",
             summary="Release what a request made",
             description="Ends the object, its claims and the pods that `pods` names."
             " Only its requester may.",
-            tag="claim requests",
-            scope=Scope.CLAIMS_WRITE,
-            permission=Permission.COMPOSE,
             body=serializers.ReleaseBody,
-            answer=serializers.ClaimRequestDetail,
-            status=202,
-            bucket="write",
-            is_idempotent=True,
-            needs_match=True,
-            headers=ACCEPTED,
         )
     }
 
@@ -116,20 +123,11 @@ class RequestCancel(MoveView):
     refusal = "request.not_yours"
     work = Work.APPLY
     operations = {
-        "POST": Operation(
+        "POST": _move(
             id="cancelClaimRequest",
             summary="Take a request back before anything is made of it",
             description="While it waits, for an approval or a worker, or could not be"
             " applied. Only its requester may.",
-            tag="claim requests",
-            scope=Scope.CLAIMS_WRITE,
-            permission=Permission.COMPOSE,
-            answer=serializers.ClaimRequestDetail,
-            status=202,
-            bucket="write",
-            is_idempotent=True,
-            needs_match=True,
-            headers=ACCEPTED,
         )
     }
 
@@ -144,20 +142,11 @@ class RequestRetry(MoveView):
     refusal = "request.not_yours"
     work = Work.APPLY
     operations = {
-        "POST": Operation(
+        "POST": _move(
             id="retryClaimRequest",
             summary="Try again to apply a request that could not be applied",
             description="The same plan is applied, once approval, classes and person"
             " have been looked at anew: follow the operation. Only its requester may.",
-            tag="claim requests",
-            scope=Scope.CLAIMS_WRITE,
-            permission=Permission.COMPOSE,
-            answer=serializers.ClaimRequestDetail,
-            status=202,
-            bucket="write",
-            is_idempotent=True,
-            needs_match=True,
-            headers=ACCEPTED,
         )
     }
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from claims.models import ClaimRequest
 from claims.queries.claims import narrowed, visible_claims, with_pods
 from claims.queries.requests import visible_to
-from portal.core.keyset import BadCursor, Page, decoded, page_of, rows_after
+from portal.core.keyset import Page, decoded, decoded_moment, page_of, rows_after
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -45,7 +44,7 @@ def request_page(
     rows = rows_after(
         _filtered(visible_to(user), user, wanted),
         _REQUEST_KEY,
-        _request_key(cursor),
+        decoded_moment(cursor),
         descending=True,
     )
     return page_of(
@@ -70,19 +69,6 @@ def _filtered(
     if wanted.mine:
         rows = rows.filter(requester=user)
     return rows
-
-
-def _request_key(cursor: str) -> tuple[datetime, int] | None:
-    key = decoded(cursor, (str, int))
-    if key is None:
-        return None
-    try:
-        moment = datetime.fromisoformat(key[0])
-    except ValueError as error:
-        raise BadCursor from error
-    if moment.tzinfo is None:
-        raise BadCursor
-    return moment, key[1]
 
 
 def claim_page(

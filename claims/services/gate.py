@@ -62,6 +62,21 @@ class Wish:
     ends_at: datetime | None = None
     instead_of: int | None = None
 
+    @classmethod
+    def again(
+        cls, claim_request: ClaimRequest, *, now: datetime, ends_at: datetime | None
+    ) -> Wish:
+        """Return what a stored request asks for, as if it were asked at `now`."""
+        plan = claim_request.plan
+        return cls(
+            user=claim_request.requester,
+            tenant=claim_request.tenant,
+            cluster=plan.cluster,
+            manifest=plan.manifest,
+            now=now,
+            ends_at=ends_at,
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class Ruling:

@@ -30,6 +30,7 @@ from portal.core.errors import PortalError
 from portal.core.http import PortalRequest, fragment
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from uuid import UUID
 
     from django.http import HttpResponse
@@ -75,33 +76,13 @@ def request_release(request: PortalRequest, public_id: UUID) -> HttpResponse:
 @require_POST
 def request_cancel(request: PortalRequest, public_id: UUID) -> HttpResponse:
     """Take a request back before anything is made of it."""
-    claim_request = _own(request, public_id)
-    try:
-        cancel(
-            claim_request,
-            user=request.user,
-            request_id=request.request_id,
-            now=timezone.now(),
-        )
-    except PortalError as error:
-        messages.error(request, error.message)
-    return _back(claim_request)
+    return _moved(request, _own(request, public_id), cancel)
 
 
 @require_POST
 def request_retry(request: PortalRequest, public_id: UUID) -> HttpResponse:
     """Have a request that could not be applied tried again."""
-    claim_request = _own(request, public_id)
-    try:
-        try_again(
-            claim_request,
-            user=request.user,
-            request_id=request.request_id,
-            now=timezone.now(),
-        )
-    except PortalError as error:
-        messages.error(request, error.message)
-    return _back(claim_request)
+    return _moved(request, _own(request, public_id), try_again)
 
 
 @require_POST
@@ -116,6 +97,22 @@ def request_pod(request: PortalRequest, public_id: UUID) -> HttpResponse:
         messages.error(request, error.message)
     else:
         messages.success(request, _("The pod %(name)s was started.") % {"name": name})
+    return _back(claim_request)
+
+
+def _moved(
+    request: PortalRequest, claim_request: ClaimRequest, move: Callable[..., object]
+) -> HttpResponse:
+    """Move a request as its requester; whatever refuses is said on its page."""
+    try:
+        move(
+            claim_request,
+            user=request.user,
+            request_id=request.request_id,
+            now=timezone.now(),
+        )
+    except PortalError as error:
+        messages.error(request, error.message)
     return _back(claim_request)
 
 

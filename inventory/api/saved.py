@@ -17,7 +17,6 @@ from portal.accounts.domain.roles import Permission
 from portal.accounts.domain.scopes import Scope
 from portal.api.operations import Operation, PageParameters
 from portal.api.views import ApiView
-from portal.core.keyset import decoded, page_of, rows_after
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
@@ -61,12 +60,8 @@ class SavedViewList(ApiView):
 
     def get(self, request: Request) -> Response:
         """Return a page of views by name."""
-        key, limit = decoded(self.wanted["cursor"], (str,)), self.wanted["limit"]
         rows = SavedView.objects.filter(user=self.person)
-        found = list(rows_after(rows, ("name",), key)[: limit + 1])
-        return self.page(
-            page_of(found, limit, lambda row: (row.name,)), documents.view_document
-        )
+        return self.by_name(rows, documents.view_document)
 
     def post(self, request: Request) -> Response:
         """Keep a view."""

@@ -20,7 +20,6 @@ from portal.api.operations import Operation, PageParameters
 from portal.api.problems import ApiProblem, BadParameters, error_at
 from portal.api.views import ApiView
 from portal.core.errors import PortalError
-from portal.core.keyset import decoded, page_of, rows_after
 from portal.core.problems import status_of
 from portal.notices.domain.messages import notice_document
 from portal.notices.models import Delivery, Receipt, Subscription
@@ -42,7 +41,6 @@ from portal.notices.services.subscribing import (
 from portal.notices.services.wording import facts_of
 
 if TYPE_CHECKING:
-    from django.db.models import QuerySet
     from rest_framework.request import Request
 
     from portal.accounts.models import ApiToken, Tenant, User
@@ -76,19 +74,7 @@ FOLLOWING = tuple(
 FIRST = "$response.body#/items/0/id"
 
 
-class PagedView(ApiView):
-    """A view of rows by their keys, the newest first."""
-
-    def newest_first(self, rows: QuerySet[Any], document: Any) -> Response:
-        """Return a page of rows."""
-        key = decoded(self.wanted["cursor"], (int,))
-        found = rows_after(rows, ("pk",), key, descending=True)
-        limit = self.wanted["limit"]
-        page = page_of(list(found[: limit + 1]), limit, lambda row: (row.pk,))
-        return self.page(page, document)
-
-
-class NoticeList(PagedView):
+class NoticeList(ApiView):
     """What the caller's bell holds."""
 
     operations = {
@@ -130,7 +116,7 @@ class NoticeRead(ApiView):
         )
 
 
-class SubscriptionView(PagedView):
+class SubscriptionView(ApiView):
     """A view of the subscriptions that the caller manages."""
 
     def mine(self, public_id: UUID) -> Subscription:

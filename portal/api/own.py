@@ -15,7 +15,6 @@ from portal.accounts.tokens import revoke_token, tokens_of
 from portal.api import serializers
 from portal.api.operations import Operation, PageParameters
 from portal.api.views import ApiView
-from portal.core.keyset import decoded, page_of, rows_after
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
@@ -77,11 +76,7 @@ class TokenList(ApiView):
 
     def get(self, request: Request) -> Response:
         """Return a page of tokens, the last made first."""
-        key = decoded(self.wanted["cursor"], (int,))
-        rows = rows_after(tokens_of(self.person), ("pk",), key, descending=True)
-        limit = self.wanted["limit"]
-        page = page_of(list(rows[: limit + 1]), limit, lambda row: (row.pk,))
-        return self.page(page, _token)
+        return self.newest_first(tokens_of(self.person), _token)
 
 
 class TokenDetail(ApiView):

@@ -20,8 +20,10 @@ from portal.api.bodies import JsonParser, JsonRenderer, ProblemRenderer, YamlPar
 from portal.api.problems import ApiProblem, BadParameters, ProblemHandler
 from portal.api.schema import ApiSchema
 from portal.api.throttling import Allowance, client_of, take
+from portal.core.keyset import decoded, page_of, rows_after
 
 if TYPE_CHECKING:
+    from django.db.models import QuerySet
     from django.http import HttpResponse
     from rest_framework.request import Request
 
@@ -190,6 +192,32 @@ class ApiView(APIView):
         }
         headers = {"Link": f'<{following}>; rel="next"'} if following else None
         return Response(body, headers=headers)
+
+    def by_name(self, rows: QuerySet[Any], document: Callable[[Any], Json]) -> Response:
+        """Return the page that is wanted of rows, each with a name of its own."""
+        return self._rows(rows, "name", str, document)
+
+    def newest_first(
+        self, rows: QuerySet[Any], document: Callable[[Any], Json]
+    ) -> Response:
+        """Return the page that is wanted of rows, the last made first."""
+        return self._rows(rows, "pk", int, document, descending=True)
+
+    def _rows(
+        self,
+        rows: QuerySet[Any],
+        column: str,
+        kind: type,
+        document: Callable[[Any], Json],
+        *,
+        descending: bool = False,
+    ) -> Response:
+        key, limit = decoded(self.wanted["cursor"], (kind,)), self.wanted["limit"]
+        found = rows_after(rows, (column,), key, descending=descending)
+        page = page_of(
+            list(found[: limit + 1]), limit, lambda row: (getattr(row, column),)
+        )
+        return self.page(page, document)
 
     def _next(self, cursor: str | None) -> str | None:
         if cursor is None:

@@ -11,6 +11,7 @@ import base64
 import binascii
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import orjson
@@ -77,6 +78,24 @@ def decoded(cursor: str, types: Sequence[type]) -> Key | None:
     if not all(map(_is_sound, values, types)):
         raise BadCursor
     return tuple(values)
+
+
+def decoded_moment(cursor: str) -> tuple[datetime, int] | None:
+    """Return the key that is a moment in ISO form and a row's own key, or None.
+
+    Raises:
+        BadCursor: It does not hold them, or a moment of no time zone.
+    """
+    key = decoded(cursor, (str, int))
+    if key is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(key[0])
+    except ValueError as error:
+        raise BadCursor from error
+    if moment.tzinfo is None:
+        raise BadCursor
+    return moment, key[1]
 
 
 def _is_sound(value: Any, kind: type) -> bool:

@@ -29,7 +29,6 @@ from portal.admission.services.editing import (
 from portal.api.matching import demand_match
 from portal.api.operations import Operation, PageParameters
 from portal.api.views import ApiView
-from portal.core.keyset import decoded, page_of, rows_after
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
@@ -75,12 +74,7 @@ class RuleList(ApiView):
 
     def get(self, request: Request) -> Response:
         """Return a page of rules by name."""
-        limit = self.wanted["limit"]
-        rows = rows_after(
-            rule_rows(), ("name",), decoded(self.wanted["cursor"], (str,))
-        )
-        page = page_of(list(rows[: limit + 1]), limit, lambda row: (row.name,))
-        return self.page(page, documents.rule_document)
+        return self.by_name(rule_rows(), documents.rule_document)
 
     def post(self, request: Request) -> Response:
         """Make a rule."""
@@ -193,11 +187,8 @@ class FallbackList(ApiView):
 
     def get(self, request: Request) -> Response:
         """Return a page of fallbacks by name."""
-        limit = self.wanted["limit"]
         every = Fallback.objects.select_related("cluster")
-        rows = rows_after(every, ("name",), decoded(self.wanted["cursor"], (str,)))
-        page = page_of(list(rows[: limit + 1]), limit, lambda row: (row.name,))
-        return self.page(page, documents.fallback_document)
+        return self.by_name(every, documents.fallback_document)
 
     def post(self, request: Request) -> Response:
         """Make a fallback."""
@@ -269,11 +260,7 @@ class DecisionList(ApiView):
 
     def get(self, request: Request) -> Response:
         """Return a page of decisions, the last made first."""
-        limit = self.wanted["limit"]
-        key = decoded(self.wanted["cursor"], (int,))
-        rows = rows_after(decisions().order_by(), ("pk",), key, descending=True)
-        page = page_of(list(rows[: limit + 1]), limit, lambda row: (row.pk,))
-        return self.page(page, documents.decision_document)
+        return self.newest_first(decisions(), documents.decision_document)
 
 
 class AdvisorView(ApiView):
@@ -353,11 +340,9 @@ class CalibrationList(ApiView):
 
     def get(self, request: Request) -> Response:
         """Return a page of calibrations."""
-        limit = self.wanted["limit"]
-        key = decoded(self.wanted["cursor"], (int,))
-        rows = rows_after(Calibration.objects.all(), ("pk",), key, descending=True)
-        page = page_of(list(rows[: limit + 1]), limit, lambda row: (row.pk,))
-        return self.page(page, documents.calibration_document)
+        return self.newest_first(
+            Calibration.objects.all(), documents.calibration_document
+        )
 
     def post(self, request: Request) -> Response:
         """Calibrate."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -21,7 +20,7 @@ from portal.approvals.queries.inbox import in_tab, visible_to, waiting_for
 from portal.approvals.services.deciding import decide
 from portal.approvals.services.narrowing import Narrower, approve_narrower
 from portal.approvals.services.wording import standing_sentences
-from portal.core.keyset import BadCursor, decoded, page_of, rows_after
+from portal.core.keyset import decoded_moment, page_of, rows_after
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
@@ -80,7 +79,7 @@ class ApprovalList(ApprovalView):
         rows = rows_after(
             in_tab(self.person, self.wanted["tab"]),
             _ORDER,
-            _key(self.wanted["cursor"]),
+            decoded_moment(self.wanted["cursor"]),
             descending=True,
         )
         page = page_of(
@@ -89,19 +88,6 @@ class ApprovalList(ApprovalView):
             lambda row: (row.created_at.isoformat(), row.pk),
         )
         return self.page(page, documents.approval_document)
-
-
-def _key(cursor: str) -> tuple[datetime, int] | None:
-    key = decoded(cursor, (str, int))
-    if key is None:
-        return None
-    try:
-        moment = datetime.fromisoformat(key[0])
-    except ValueError as error:
-        raise BadCursor from error
-    if moment.tzinfo is None:
-        raise BadCursor
-    return moment, key[1]
 
 
 class ApprovalDetail(ApprovalView):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -105,17 +106,8 @@ def _check(
 
 def _judged(claim_request: ClaimRequest, until: datetime, now: datetime) -> Ruling:
     """Return what policy and budgets say of it, judged as if it were asked now."""
-    plan = claim_request.plan
-    wish = Wish(
-        user=claim_request.requester,
-        tenant=claim_request.tenant,
-        cluster=plan.cluster,
-        manifest=plan.manifest,
-        now=now,
-        ends_at=until,
-        instead_of=claim_request.pk,
-    )
-    ruling = the_gate().judge(wish)
+    wish = Wish.again(claim_request, now=now, ends_at=until)
+    ruling = the_gate().judge(replace(wish, instead_of=claim_request.pk))
     if ruling.outcome is Outcome.DENY:
         raise NotExtended(" ".join(ruling.sentences), code=ruling.code or None)
     longest = timedelta(hours=ruling.max_hours or LONGEST_HOURS)

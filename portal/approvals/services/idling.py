@@ -139,15 +139,7 @@ def _tell(row: IdleClaim, now: datetime) -> None:
 
 def release_after(claim_request: ClaimRequest, now: datetime) -> int | None:
     """Return after how many idle hours policy releases a request; None for never."""
-    plan = claim_request.plan
-    wish = Wish(
-        user=claim_request.requester,
-        tenant=claim_request.tenant,
-        cluster=plan.cluster,
-        manifest=plan.manifest,
-        now=now,
-        ends_at=claim_request.expires_at,
-    )
+    wish = Wish.again(claim_request, now=now, ends_at=claim_request.expires_at)
     return judge(policy_in_force(), asked_of(wish)).rule.idle_hours
 
 

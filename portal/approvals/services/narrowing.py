@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -124,13 +124,9 @@ def approve_narrower(  # noqa: PLR0913  each is one fact of the decision
         raise NotNarrower(_("Say what is to be less, or approve it as it was asked."))
     plan = planned(claim_request, manifest, now=now) if manifest else None
     ruling = the_gate().judge(
-        Wish(
-            user=claim_request.requester,
-            tenant=claim_request.tenant,
-            cluster=claim_request.plan.cluster,
+        replace(
+            Wish.again(claim_request, now=now, ends_at=ends_at),
             manifest=manifest or claim_request.plan.manifest,
-            now=now,
-            ends_at=ends_at,
             instead_of=claim_request.pk,
         )
     )

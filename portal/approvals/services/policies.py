@@ -149,11 +149,8 @@ def would_change(rules: Sequence[Rule], *, now: datetime) -> tuple[int, list[Cha
 
 def wish_of(claim_request: ClaimRequest) -> Wish:
     """Return what a past request asked for, at the moment that it did."""
-    return Wish(
-        user=claim_request.requester,
-        tenant=claim_request.tenant,
-        cluster=claim_request.plan.cluster,
-        manifest=claim_request.plan.manifest,
+    return Wish.again(
+        claim_request,
         now=claim_request.submitted_at,
         ends_at=claim_request.expires_at,
     )
