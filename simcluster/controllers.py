@@ -9,7 +9,9 @@ from collections import Counter
 
 from inventory.domain.engine import NodeAnswer, Outcome
 from simcluster.binding import Binder, Pace
+from simcluster.daemons import count_daemons
 from simcluster.engine import DECISIVE, Engine
+from simcluster.extended import Extended, Group
 from simcluster.kinds import (
     BY_NAME,
     CLAIM,
@@ -46,6 +48,7 @@ class Controllers:
     ) -> None:
         """Take the parts; `tick` is how long to wait at most, in seconds."""
         self._binder = Binder(store, pace)
+        self._extended = Extended(store, is_on=engine.has("DRAExtendedResource"))
         self._store, self._registry, self._engine = store, registry, engine
         self._tick = tick
         self._seen = store.version
@@ -70,6 +73,7 @@ class Controllers:
         self._end_namespaces()
         self._end_pods()
         self._collect_garbage()
+        count_daemons(self._store)
         for claim in self._store.items(CLAIM):
             self._release(claim)
         for pod in self._store.items(POD):
@@ -239,9 +243,11 @@ class Controllers:
         world, nodes = self._world, self._nodes(pod)
         willing = [name for name, why in nodes.items() if not why]
         answers: dict[str, NodeAnswer] = {}
-        if claims and willing:
-            stamped = [CLAIM.stamped(claim) for claim in claims]
-            answers = await self._engine.allocate(stamped, willing)
+        groups = self._extended.groups(pod, self._named(willing))
+        for group in groups:
+            wanted = [CLAIM.stamped(claim) for claim in group.with_claim(claims)]
+            if wanted:
+                answers |= await self._engine.allocate(wanted, group.nodes)
         if self._claims(pod) != claims or not self._waits(pod):
             return None
         self._tried[uid] = world
@@ -251,26 +257,32 @@ class Controllers:
             text = f'running "DynamicResources" filter plugin: {broken[0].message}'
             return self._refuse(pod, "SchedulerError", text)
         fitting = [
-            n for n in willing if not claims or answers[n].outcome == Outcome.FITS
+            n for n in willing if n not in answers or answers[n].outcome == Outcome.FITS
         ]
         if not fitting:
             why = Counter(nodes[name] or answers[name].message for name in nodes)
             return self._refuse(pod, "Unschedulable", sentence(why))
-        return self._place(pod, claims, answers, fitting)
+        scores = {n: answers[n].score or 0 for n in fitting if n in answers}
+        best = min(fitting, key=lambda name: (-scores.get(name, 0), name))
+        [group] = [each for each in groups if best in each.nodes]
+        return self._place(pod, best, group.with_claim(claims), answers, group)
 
     def _place(
         self,
         pod: Object,
+        best: str,
         claims: list[Object],
         answers: dict[str, NodeAnswer],
-        fitting: list[str],
+        group: Group,
     ) -> None:
         """Allocate a pod's claims on the best node; bind it, if all is ready."""
-        scores = {name: answers[name].score or 0 for name in fitting if answers}
-        best = min(fitting, key=lambda name: (-scores.get(name, 0), name))
         results = (answers[best].results or []) if claims else []
         for claim, result in zip(claims, results, strict=True):
             self._allocate(claim, result, pod)
+        if group.claim:
+            made = {"resourceClaimName": group.claim["metadata"]["name"]}
+            made["requestMappings"] = group.mappings
+            pod = self._set_status(pod, extendedResourceClaimStatus=made)
         uid = pod["metadata"]["uid"]
         if not self._binder.begin(uid, best, self._claims(pod) or []):
             self._bind(pod, best)
@@ -288,17 +300,28 @@ class Controllers:
     def _nodes(self, pod: Object) -> dict[str, str]:
         """Return why each node takes no such pod; an empty text where it may."""
         nodes = self._store.items(NODE)
-        return {node["metadata"]["name"]: refuses(node, pod) for node in nodes}
+        return {
+            node["metadata"]["name"]: refuses(node, pod)
+            or self._extended.lacks(node, pod)
+            for node in nodes
+        }
+
+    def _named(self, names: list[str]) -> list[Object]:
+        found = (self._store.get(NODE, name) for name in names)
+        return [node for node in found if node]
 
     def _claims(self, pod: Object) -> list[Object] | None:
         """Return a pod's claims, or None while some do not exist."""
         metadata, made = pod["metadata"], pod["status"].get("resourceClaimStatuses", [])
         names = {each["name"]: each["resourceClaimName"] for each in made}
-        found = []
-        for reference in pod["spec"].get("resourceClaims", []):
-            name = reference.get("resourceClaimName") or names.get(
-                reference["name"], ""
-            )
+        found: list[Object] = []
+        wanted = [
+            reference.get("resourceClaimName") or names.get(reference["name"], "")
+            for reference in pod["spec"].get("resourceClaims", [])
+        ]
+        if extended := pod["status"].get("extendedResourceClaimStatus"):
+            wanted.append(extended["resourceClaimName"])
+        for name in wanted:
             claim = self._store.get(CLAIM, name, metadata["namespace"])
             if claim is None or "deletionTimestamp" in claim["metadata"]:
                 return None
@@ -342,8 +365,8 @@ class Controllers:
             self._set_status(pod, conditions=[condition])
             self._tell(pod, "FailedScheduling", text)
 
-    def _set_status(self, pod: Object, **fields: object) -> None:
-        self._store.put(POD, {**pod, "status": {**pod["status"], **fields}})
+    def _set_status(self, pod: Object, **fields: object) -> Object:
+        return self._store.put(POD, {**pod, "status": {**pod["status"], **fields}})
 
     def _tell(self, pod: Object, reason: str, text: str) -> None:
         """Write an event about a pod, unless it was told before."""

@@ -30,6 +30,10 @@ class Engine:
         minor, _ = minor_for(version)
         self._process = EngineProcess(minor, run_dir or _HERE, idle="2m")
 
+    def has(self, gate: str) -> bool:
+        """Return whether a feature gate of the cluster's version is on."""
+        return gate in self._gates
+
     async def judge(self, expressions: list[str]) -> list[Verdict]:
         """Return what the API server's compiler says of expressions."""
         client = Client(self._process, gates=self._gates)

@@ -46,10 +46,11 @@ class Kind:
         return {"kind": self.name, "apiVersion": self.api_version, **body}
 
 
-_DRA, _RBAC, _NVIDIA = (
+_DRA, _RBAC, _NVIDIA, _OPERATOR = (
     "resource.k8s.io",
     "rbac.authorization.k8s.io",
     "resource.nvidia.com",
+    "nvidia.com",
 )
 NAMESPACE = Kind("Namespace", "namespaces", "", has_status=True)
 NODE = Kind("Node", "nodes", "", has_status=True)
@@ -64,6 +65,7 @@ ROLE = Kind("Role", "roles", _RBAC, namespaced=True)
 ROLE_BINDING = Kind("RoleBinding", "rolebindings", _RBAC, namespaced=True)
 CLUSTER_ROLE = Kind("ClusterRole", "clusterroles", _RBAC)
 CLUSTER_ROLE_BINDING = Kind("ClusterRoleBinding", "clusterrolebindings", _RBAC)
+DAEMON_SET = Kind("DaemonSet", "daemonsets", "apps", "v1", True, True, True)
 
 KINDS = (
     NAMESPACE,
@@ -82,7 +84,9 @@ KINDS = (
     ROLE_BINDING,
     CLUSTER_ROLE,
     CLUSTER_ROLE_BINDING,
-    Kind("DaemonSet", "daemonsets", "apps", "v1", True, True, True),
+    DAEMON_SET,
+    Kind("ClusterPolicy", "clusterpolicies", _OPERATOR, "v1", False, True, True),
+    Kind("GPUCluster", "gpuclusters", _OPERATOR, "v1alpha1", False, True, True),
     Kind("ComputeDomain", "computedomains", _NVIDIA, "v1beta1", True, True, True),
 )
 BY_PATH = {(kind.group, kind.version, kind.plural): kind for kind in KINDS}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -334,3 +335,83 @@ def test_admin_access_shares_what_is_held(admin, namespace, fleet, allocated):
     assert devices_of(watcher) == held
     results = watcher["status"]["allocation"]["devices"]["results"]
     assert all(each["adminAccess"] for each in results)
+
+
+def claimed_by_a_pod(admin, resource: str, namespace: str) -> dict:
+    """Return the status of a pod's claim for an extended resource.
+
+    A scheduler that hears of the pod before the class takes the resource for one of
+    a device plugin, and does not look at that pod again for minutes: ask with another.
+    """
+    for number in range(6):
+        name = f"p-{number}"
+        pod = objects.pod(name, namespace)
+        pod["spec"]["containers"][0]["resources"] = {
+            "requests": {resource: "1"},
+            "limits": {resource: "1"},
+        }
+        admin.create(pod)
+        for _ in range(50):
+            found = admin.get("Pod", name, namespace)["status"]
+            if status := found.get("extendedResourceClaimStatus"):
+                return status
+            time.sleep(0.2)
+        admin.delete("Pod", name, namespace)
+    raise AssertionError(found)
+
+
+def mapped(fleet: Fleet, name: str) -> str:
+    """Map an extended resource to a class of the fleet's driver; return its name."""
+    resource = f"{fleet.driver}/gpu"
+    device_class = objects.device_class(name, f'device.driver == "{fleet.driver}"')
+    device_class["spec"]["extendedResourceName"] = resource
+    fleet.admin.create(device_class)
+    return resource
+
+
+def test_a_pod_that_asks_for_an_extended_resource_gets_a_claim(
+    api, fleet, unique, namespace
+):
+    if api.minor == 34:
+        pytest.skip("DRAExtendedResource is off in 1.34")
+    resource = mapped(fleet, unique("class"))
+
+    status = claimed_by_a_pod(fleet.admin, resource, namespace)
+
+    claim = fleet.admin.get("ResourceClaim", status["resourceClaimName"], namespace)
+    [device] = claim["status"]["allocation"]["devices"]["results"]
+    assert device["driver"] == fleet.driver
+    [mapping] = status["requestMappings"]
+    assert (mapping["resourceName"], mapping["requestName"]) == (
+        resource,
+        device["request"],
+    )
+    [owner] = claim["metadata"]["ownerReferences"]
+    assert owner["kind"] == "Pod"
+    mark = "resource.kubernetes.io/extended-resource-claim"
+    assert claim["metadata"]["annotations"] == {mark: "true"}
+
+
+def test_where_a_device_plugin_offers_the_resource_no_claim_is_made(
+    api, fleet, unique, namespace, eventually
+):
+    if api.minor == 34:
+        pytest.skip("DRAExtendedResource is off in 1.34")
+    resource = mapped(fleet, unique("class"))
+    node = fleet.admin.get("Node", fleet.node)
+    both = {**node["status"]["allocatable"], resource: "2"}
+    status = {"status": {"allocatable": both, "capacity": both}}
+    fleet.admin.patch({"kind": "Node", **node}, status, "status")
+
+    pod = objects.pod("plugged", namespace)
+    asked = {"requests": {resource: "1"}, "limits": {resource: "1"}}
+    pod["spec"]["containers"][0]["resources"] = asked
+    fleet.admin.create(pod)
+
+    def bound():
+        found = fleet.admin.get("Pod", "plugged", namespace)
+        return found if found["spec"].get("nodeName") else None
+
+    found = eventually(bound)
+    assert found["spec"]["nodeName"] == fleet.node
+    assert "extendedResourceClaimStatus" not in found["status"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
@@ -256,52 +255,6 @@ def marked_only(name: str, namespace: str) -> list[Object]:
 
 
 # Scheduler and controllers.
-
-
-def claimed_by_a_pod(admin, resource: str, namespace: str) -> dict:
-    """Return the status of a pod's claim for an extended resource.
-
-    A scheduler that hears of the pod before the class takes the resource for one of
-    a device plugin, and does not look at that pod again for minutes: ask with another.
-    """
-    for number in range(6):
-        name = f"p-{number}"
-        pod = objects.pod(name, namespace)
-        pod["spec"]["containers"][0]["resources"] = {
-            "requests": {resource: "1"},
-            "limits": {resource: "1"},
-        }
-        admin.create(pod)
-        for _ in range(50):
-            found = admin.get("Pod", name, namespace)["status"]
-            if status := found.get("extendedResourceClaimStatus"):
-                return status
-            time.sleep(0.2)
-        admin.delete("Pod", name, namespace)
-    raise AssertionError(found)
-
-
-def test_a_pod_that_asks_for_an_extended_resource_gets_a_claim(
-    real, unique, real_namespace
-):
-    if real.minor == 34:
-        pytest.skip("DRAExtendedResource is off in 1.34")
-    admin, node = real.client(), unique("node")
-    driver = f"{unique('driver')}.example.com"
-    resource = f"{driver}/gpu"
-    real.cluster.add_node(node)
-    admin.create(
-        objects.resource_slice(
-            node, driver=driver, node=node, devices=[{"name": "gpu-0"}]
-        )
-    )
-    device_class = objects.device_class(unique("class"), f'device.driver == "{driver}"')
-    device_class["spec"]["extendedResourceName"] = resource
-    admin.create(device_class)
-    status = claimed_by_a_pod(admin, resource, real_namespace)
-
-    claim = admin.get("ResourceClaim", status["resourceClaimName"], real_namespace)
-    assert claim["status"]["allocation"]["devices"]["results"][0]["driver"] == driver
 
 
 def test_a_taint_rule_evicts(real, unique, real_namespace, eventually):
