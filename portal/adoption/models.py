@@ -5,6 +5,9 @@ from __future__ import annotations
 import pghistory
 import pgtrigger
 from django.db import models
+from django.db.models import Q
+
+from portal.adoption.domain.phases import LAST, Move, Phase, State
 
 
 @pghistory.track(
@@ -31,3 +34,99 @@ class AppliedMapping(models.Model):
 
     def __str__(self) -> str:
         return f"{self.cluster}/{self.device_class}: {self.after or 'none'}"
+
+
+def _phase() -> models.PositiveSmallIntegerField[int, int]:
+    return models.PositiveSmallIntegerField(default=Phase.CONTROL_PLANE)
+
+
+def _state() -> models.CharField[str, str]:
+    return models.CharField(
+        max_length=16,
+        choices=[(each.value, each.value) for each in State],
+        default=State.NOT_STARTED,
+    )
+
+
+@pghistory.track(
+    pghistory.InsertEvent(),
+    pghistory.UpdateEvent(),
+    append_only=True,
+    model_name="MigrationPlanEvent",
+)
+class MigrationPlan(models.Model):
+    """How far a cluster is on the way to DRA.
+
+    `confirmed` names the lines of the current gate that somebody answers for, since
+    the API does not tell; `version` counts moves, for compare-and-set.
+    """
+
+    cluster = models.CharField(max_length=63, unique=True)
+    phase = _phase()
+    state = _state()
+    confirmed = models.JSONField(default=list, blank=True)
+    version = models.PositiveIntegerField(default=1)
+    changed_by = models.CharField(max_length=150)
+    changed_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(phase__gte=min(Phase), phase__lte=LAST),
+                name="adoption_plan_phase",
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=[each.value for each in State]),
+                name="adoption_plan_state",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state=State.DONE) | Q(phase=LAST),
+                name="adoption_plan_done_is_last",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.cluster}: {Phase(self.phase).code}, {self.state}"
+
+    @property
+    def current(self) -> Phase:
+        """The phase that is at work."""
+        return Phase(self.phase)
+
+
+@pghistory.track(
+    pghistory.InsertEvent(), append_only=True, model_name="MigrationStepEvent"
+)
+class MigrationStep(models.Model):
+    """What somebody did: the move, why, and what the gate said at that moment."""
+
+    plan = models.ForeignKey(MigrationPlan, models.PROTECT, related_name="steps")
+    number = models.PositiveIntegerField()  # the plan's version that it made
+    move = models.CharField(
+        max_length=16, choices=[(each.value, each.value) for each in Move]
+    )
+    phase_before = _phase()
+    state_before = _state()
+    phase = _phase()
+    state = _state()
+    reason = models.TextField(default="", blank=True)
+    # Lines of the gate: [{"code", "answer", "why", "values"}].
+    evidence = models.JSONField(default=list, blank=True)
+    revision = models.BigIntegerField()  # of the cluster, that the gate looked at
+    made_by = models.CharField(max_length=150)
+    made_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["plan", "number"], name="adoption_step_number"
+            )
+        ]
+        triggers = [
+            pgtrigger.Protect(
+                name="append_only", operation=pgtrigger.Update | pgtrigger.Delete
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.plan_id}/{self.number}: {self.move}"

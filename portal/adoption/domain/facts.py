@@ -18,8 +18,11 @@ Version = tuple[int, int, int]
 MIG_CONFIG_LABEL = "nvidia.com/mig.config"
 COUNT_LABEL = "nvidia.com/gpu.count"
 GPU_LABEL = "nvidia.com/gpu.present"
+CANARY_LABEL = "nvidia.com/dra-enabled"
 GPU_DRIVER = "gpu.nvidia.com"
 RESOURCE_PREFIX = "nvidia.com/"
+# What NVIDIA's device plugin offers: whole GPUs, shared ones, MIG devices.
+PLUGIN_PREFIXES = (f"{RESOURCE_PREFIX}gpu", f"{RESOURCE_PREFIX}mig-")
 _DRIVER_LABELS = (
     "nvidia.com/cuda.driver-version.full",
     "nvidia.com/cuda.driver-version.major",
@@ -97,6 +100,8 @@ class NodeFacts:
         runs_claims: a running pod there has devices of a claim.
         fixed: product → profile → MIG devices that are made already.
         on_demand: MIG devices are published that are yet to be made.
+        kinds: of published devices: whole, MIG, shared.
+        cards: how many are published, however they are cut; None where not known.
     """
 
     name: str
@@ -108,6 +113,8 @@ class NodeFacts:
     runs_claims: bool = False
     fixed: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     on_demand: bool = False
+    kinds: tuple[str, ...] = ()
+    cards: int | None = None
 
     @property
     def published(self) -> bool:
@@ -221,7 +228,7 @@ def plugin_devices(status: Json) -> int:
     return sum(
         _int(value)
         for name, value in allocatable.items()
-        if name.startswith((f"{RESOURCE_PREFIX}gpu", f"{RESOURCE_PREFIX}mig-"))
+        if name.startswith(PLUGIN_PREFIXES)
     )
 
 

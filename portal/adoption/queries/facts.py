@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import Count, F, Q, Value
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
+from django.db.models.functions import Coalesce
 
 from inventory.domain.gates import BadVersion, enabled_gates
 from inventory.models import Allocation, Cluster, Device, KubeObject, Pool
 from portal.adoption.domain.facts import (
+    CANARY_LABEL,
     GPU_DRIVER,
     GPU_LABEL,
     ClusterFacts,
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 _OPERATORS = ("ClusterPolicy", "GPUCluster")
+KINDS = ("whole", "MIG", "shared")
 
 
 def stored_facts(cluster: Cluster) -> ClusterFacts:
@@ -95,7 +98,7 @@ def _nodes(cluster: Cluster) -> Iterator[NodeFacts]:
     named = Pool.objects.filter(cluster=cluster).exclude(node_name="")
     for node, driver in named.values_list("node_name", "driver").distinct():
         pools[node].add(driver)
-    devices = _devices(cluster)
+    devices, cards = _devices(cluster), _cards(cluster)
     busy = _busy(cluster)
     nodes = KubeObject.objects.filter(cluster=cluster, kind="Node", deleted_at=None)
     # Of a node's body, only what is asked: a node's conditions are the most of it.
@@ -112,7 +115,8 @@ def _nodes(cluster: Cluster) -> Iterator[NodeFacts]:
         labels = {str(k): str(v) for k, v in (labels or {}).items()}
         offered = plugin_devices({"allocatable": allocatable})
         seen = devices.get(name, {})
-        if not (GPU_DRIVER in pools[name] or offered or labels.get(GPU_LABEL)):
+        told = labels.get(GPU_LABEL) or CANARY_LABEL in labels
+        if not (GPU_DRIVER in pools[name] or offered or told):
             continue
         yield NodeFacts(
             name=name,
@@ -125,39 +129,50 @@ def _nodes(cluster: Cluster) -> Iterator[NodeFacts]:
             runs_claims=name in busy,
             fixed=seen.get("fixed", {}),
             on_demand=seen.get("on_demand", False),
+            kinds=tuple(k for k in KINDS if k in seen.get("kinds", ())),
+            cards=cards.get(name),
         )
 
 
 def _devices(cluster: Cluster) -> dict[str, Json]:
     """Return node → driver versions and MIG devices; the database counts them."""
-
-    def attribute(name: str, kind: str) -> KeyTextTransform:
-        return KeyTextTransform(
-            kind, KeyTransform(f"{GPU_DRIVER}/{name}", "attributes")
-        )
-
     rows = (
         Device.objects.filter(cluster=cluster, driver=GPU_DRIVER)
         .annotate(
-            kind=attribute("type", "string"),
-            product=attribute("productName", "string"),
-            profile=attribute("profile", "string"),
-            version=attribute("driverVersion", "version"),
+            kind=_attribute("type"),
+            product=_attribute("productName"),
+            profile=_attribute("profile"),
+            version=_attribute("driverVersion", "version"),
+            shared=F("allow_multiple_allocations"),
             made=Q(
                 consumes_counters=Value([], Device._meta.get_field("consumes_counters"))
             ),
         )
-        .values("kind", "product", "profile", "version", "made", node=F("node_name"))
+        .values(
+            "kind",
+            "product",
+            "profile",
+            "version",
+            "made",
+            "shared",
+            node=F("node_name"),
+        )
         .annotate(count=Count("pk"))
         .order_by()
     )
     found: dict[str, Json] = defaultdict(
-        lambda: {"drivers": set(), "fixed": defaultdict(dict), "on_demand": False}
+        lambda: {
+            "drivers": set(),
+            "fixed": defaultdict(dict),
+            "on_demand": False,
+            "kinds": set(),
+        }
     )
     for row in rows:
         node = found[row["node"]]
         if row["version"]:
             node["drivers"].add(row["version"])
+        node["kinds"].add(_kind(row))
         if row["kind"] == "mig" and row["made"]:
             profiles = node["fixed"][row["product"] or ""]
             profile = row["profile"] or ""
@@ -165,6 +180,30 @@ def _devices(cluster: Cluster) -> dict[str, Json]:
         elif row["kind"] == "mig":
             node["on_demand"] = True
     return found
+
+
+def _kind(row: Any) -> str:
+    if row["kind"] == "mig":
+        return "MIG"
+    return "shared" if row["shared"] else "whole"
+
+
+def _attribute(name: str, kind: str = "string") -> KeyTextTransform:
+    return KeyTextTransform(kind, KeyTransform(f"{GPU_DRIVER}/{name}", "attributes"))
+
+
+def _cards(cluster: Cluster) -> dict[str, int | None]:
+    """Return node → how many cards are published; None where a device tells none."""
+    rows = (
+        Device.objects.filter(cluster=cluster, driver=GPU_DRIVER)
+        .annotate(card=Coalesce(_attribute("parentUUID"), _attribute("uuid")))
+        .values("node_name")
+        .annotate(
+            cards=Count("card", distinct=True), untold=Count("pk", filter=Q(card=None))
+        )
+        .order_by()
+    )
+    return {row["node_name"]: None if row["untold"] else row["cards"] for row in rows}
 
 
 def _busy(cluster: Cluster) -> set[str]:

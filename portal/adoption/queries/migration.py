@@ -1,0 +1,76 @@
+"""What is stored of a cluster's way to DRA: pods, claims, the mapping, and the plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from inventory.models import KubeObject
+from inventory.queries.classes import class_rows
+from portal.adoption.domain.facts import GPU_DRIVER
+from portal.adoption.domain.gates import (
+    RESOURCE,
+    ClaimFacts,
+    GpuPod,
+    MigrationFacts,
+)
+from portal.adoption.domain.pods import read_claim, read_pod
+from portal.adoption.models import MigrationPlan
+from portal.adoption.queries.facts import sees
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from inventory.models import Cluster
+    from inventory.queries.classes import ClassRow
+    from portal.adoption.domain.facts import ClusterFacts
+
+
+def migration_facts(cluster: Cluster, facts: ClusterFacts) -> MigrationFacts:
+    """Return what the gates look at; three queries beside those of readiness."""
+    rows = class_rows(cluster) if sees(cluster, "DeviceClass") else None
+    classes = _gpu_classes(rows or ())
+    return MigrationFacts(
+        facts,
+        pods=tuple(_pods(cluster)) if sees(cluster, "Pod") else None,
+        claims={(c.namespace, c.name): c for c in _claims(cluster, classes)}
+        if sees(cluster, "ResourceClaim")
+        else None,
+        mapped=None
+        if rows is None
+        else tuple(
+            row.facts.name for row in rows if row.facts.extended_resource == RESOURCE
+        ),
+    )
+
+
+def plan_of(cluster: Cluster) -> MigrationPlan:
+    """Return a cluster's plan; one that is not stored yet where nobody has begun."""
+    found = MigrationPlan.objects.filter(cluster=cluster.name).first()
+    return found or MigrationPlan(cluster=cluster.name, version=0)
+
+
+def _gpu_classes(rows: list[ClassRow] | tuple[()]) -> frozenset[str]:
+    """Return the classes whose name or selectors speak of NVIDIA's GPUs."""
+    return frozenset(
+        row.facts.name
+        for row in rows
+        if row.facts.name.endswith("nvidia.com")
+        or any(GPU_DRIVER in text for text in row.facts.selectors)
+    )
+
+
+def _pods(cluster: Cluster) -> Iterator[GpuPod]:
+    rows = KubeObject.objects.filter(cluster=cluster, kind="Pod", deleted_at=None)
+    bodies = rows.order_by("namespace", "name").values_list("body", flat=True)
+    for body in bodies.iterator():
+        if pod := read_pod(body):
+            yield pod
+
+
+def _claims(cluster: Cluster, classes: frozenset[str]) -> Iterator[ClaimFacts]:
+    rows = KubeObject.objects.filter(
+        cluster=cluster, kind="ResourceClaim", deleted_at=None
+    )
+    for body in rows.values_list("body", flat=True).iterator():
+        if claim := read_claim(body, classes):
+            yield claim
