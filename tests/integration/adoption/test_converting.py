@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-
 import pytest
 import yaml
 
-from claims.domain.importing.edits import at
-from claims.domain.importing.workloads import pod_paths
 from claims.services.importing import import_text
 from claims.services.yaml_text import dump
-from inventory.models import KubeObject
-from tests.agreement.conftest import NEWEST
-from tests.cluster.client import Refused
 from tests.conftest import DATA
 from tests.contract import objects
-from tests.contract.servers import SIMULATED, start
 
 FOLDER = DATA / "workloads"
-NAMESPACE = "converted"
-MAPPING = "extendedResourceName"
-STRICT = {"fieldValidation": "Strict"}
 # name → what the claims must say, and which labels stay for want of an equal.
 WORKLOADS: dict[str, tuple[list[str], list[str]]] = {
     "vllm": (['productName == "NVIDIA L40S"'], []),
@@ -94,90 +83,3 @@ def test_what_has_no_equal_stays_and_says_why(fleet_cluster, selector, why):
     [fault] = [f for f in document.faults if f.code == "import.node_label"]
     assert why in fault.message
     assert next(iter(selector)) in found.corrected
-
-
-@pytest.fixture(
-    scope="module",
-    params=[SIMULATED, pytest.param(NEWEST, marks=pytest.mark.cluster)],
-)
-def server(request):
-    with start(request.param) as running:
-        running.client().create(objects.namespace(NAMESPACE))
-        yield running
-
-
-def pods_of(workload):
-    """Yield the pods that a workload's controller would make."""
-    for path in pod_paths(workload):
-        spec = at(workload, path)
-        model = spec.pop("model", None)
-        if model:
-            container = {"name": "model", "image": "registry.example.com/m:1"}
-            container["resources"] = model["resources"]
-            spec = {**spec, "containers": [container]}
-        # Nodes of these tests have no labels but what a kubelet gives them.
-        spec.pop("nodeSelector", None)
-        if any(each.get("name") == "gpu" for each in spec.get("resourceClaims", [])):
-            name = spec["resourceClaims"][0]["resourceClaimTemplateName"]
-            yield {
-                "apiVersion": "v1",
-                "kind": "Pod",
-                "metadata": {"name": name, "namespace": NAMESPACE},
-                "spec": spec,
-            }
-
-
-def publish(server, cluster):
-    """Let a server have a cluster's classes, slices and nodes."""
-    admin, nodes = server.client(), set()
-    for row in KubeObject.objects.filter(
-        cluster=cluster, kind__in=("ResourceSlice", "DeviceClass")
-    ):
-        spec = {k: v for k, v in row.body["spec"].items() if k != MAPPING}
-        nodes.add(spec.get("nodeName"))
-        with contextlib.suppress(Refused):
-            admin.create({**row.body, "metadata": {"name": row.name}, "spec": spec})
-    for name in filter(None, nodes):
-        node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}}
-        if server.name != SIMULATED:
-            server.cluster.add_node(name)
-            continue
-        with contextlib.suppress(Refused):
-            stored = admin.create(node)
-            stored["spec"] = {"taints": []}
-            admin.call("PUT", f"/api/v1/nodes/{name}", stored)
-
-
-@pytest.mark.parametrize("name", WORKLOADS)
-def test_servers_take_them_and_schedule_them(server, fleet_cluster, eventually, name):
-    admin = server.client()
-    publish(server, fleet_cluster)
-    found = converted(fleet_cluster, name)
-    [workload, *templates] = list(yaml.safe_load_all(found.corrected))
-    for body in templates:
-        body["metadata"]["namespace"] = NAMESPACE
-        admin.call(
-            "POST",
-            f"/apis/resource.k8s.io/v1/namespaces/{NAMESPACE}/resourceclaimtemplates",
-            body,
-            **STRICT,
-        )
-    pods = list(pods_of(workload))
-    assert len(pods) == len(templates)
-    for pod in pods:
-        admin.call("POST", f"/api/v1/namespaces/{NAMESPACE}/pods", pod, **STRICT)
-    try:
-        for pod in pods:
-            path = pod["metadata"]["name"]
-            eventually(
-                lambda path=path: admin.get("Pod", path, NAMESPACE)["spec"].get(
-                    "nodeName"
-                )
-            )
-    finally:
-        for pod in pods:
-            admin.delete(
-                {"kind": "Pod", "apiVersion": "v1", "metadata": pod["metadata"]},
-                {"gracePeriodSeconds": 0},
-            )
-        eventually(lambda: not admin.list("ResourceClaim", NAMESPACE)["items"])
