@@ -370,7 +370,7 @@ def test_classes_and_pools_tell_the_largest_piece(held_cluster, browse, ada):
 
     assert "GiB 7g.80gb on 1 card" in cell(classes, "mig.nvidia.com")[2]
     assert cell(pools, "<a[^>]*>gpu-h100-share-a")[5].startswith("79")
-    assert cell(pools, "<a[^>]*>spark-01")[5] == "none"
+    assert cell(pools, "<a[^>]*>spark-01")[5] == "none 3 · full"
 
 
 L40S = "/c/demo/devices/gpu.nvidia.com/gpu-l40s-a/gpu-2/"
