@@ -49,6 +49,8 @@ _STATUSES = {
     "budget.changed": 409,
     "preset.changed": 409,
     "quota.changed": 409,
+    "migration.changed": 409,
+    "migration.refused": 409,
     "quota.namespace": 403,
     "request.not_retryable": 409,
     "pod.request_not_active": 409,
