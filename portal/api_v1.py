@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, include, path, re_path
 
-from portal.api import audit, document, notices, own
+from portal.api import audit, document, events, notices, own
 
 app_name = "api"
 urlpatterns: list[URLPattern | URLResolver] = [
@@ -13,7 +13,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("me", own.MeView.as_view(), name="me"),
     path("tokens", own.TokenList.as_view(), name="token-list"),
     path("tokens/<uuid:id>", own.TokenDetail.as_view(), name="token-detail"),
-    path("events", notices.EventStream.as_view(), name="events"),
+    path("events", events.EventStream.as_view(), name="events"),
     path("notices", notices.NoticeList.as_view(), name="notice-list"),
     path("notices/read", notices.NoticeRead.as_view(), name="notice-read"),
     path("subscriptions", notices.SubscriptionList.as_view(), name="subscription-list"),
