@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from portal.adoption.api import views
+from portal.adoption.api import migration, views
 
 C = "clusters/<str:cluster>/adoption"
 urlpatterns: list[URLPattern] = [
     path(f"{C}/readiness", views.ReadinessView.as_view(), name="readiness"),
+    path(f"{C}/plan", migration.PlanView.as_view(), name="migration-plan"),
+    path(
+        f"{C}/plan/phases/<str:phase>",
+        migration.PhaseDetail.as_view(),
+        name="migration-phase",
+    ),
+    path(f"{C}/plan/moves", migration.MoveView.as_view(), name="migration-move"),
+    path(f"{C}/plan/steps", migration.StepList.as_view(), name="migration-step-list"),
 ]

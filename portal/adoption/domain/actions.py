@@ -109,7 +109,8 @@ def _canary(_backup: str, facts: MigrationFacts) -> Iterator[Action]:
 
 def _canary_back(_backup: str, facts: MigrationFacts) -> Iterator[Action]:
     nodes = [node.name for node in facts.canary][:MOST]
-    yield Action("leave", tuple(_DRAIN.format(quote(name)) for name in nodes))
+    each = [_DRAIN.format(quote(name)) for name in nodes]
+    yield Action("leave", tuple(each) or (_DRAIN.format(f"-l {CANARY_LABEL}"),))
     yield Action(
         "scale",
         (

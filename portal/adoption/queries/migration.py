@@ -14,11 +14,13 @@ from portal.adoption.domain.gates import (
     MigrationFacts,
 )
 from portal.adoption.domain.pods import read_claim, read_pod
-from portal.adoption.models import MigrationPlan
+from portal.adoption.models import MigrationPlan, MigrationStep
 from portal.adoption.queries.facts import sees
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from django.db.models import QuerySet
 
     from inventory.models import Cluster
     from inventory.queries.classes import ClassRow
@@ -47,6 +49,11 @@ def plan_of(cluster: Cluster) -> MigrationPlan:
     """Return a cluster's plan; one that is not stored yet where nobody has begun."""
     found = MigrationPlan.objects.filter(cluster=cluster.name).first()
     return found or MigrationPlan(cluster=cluster.name, version=0)
+
+
+def steps_of(cluster: Cluster) -> QuerySet[MigrationStep]:
+    """Return what was done of a cluster's plan."""
+    return MigrationStep.objects.filter(plan__cluster=cluster.name)
 
 
 def _gpu_classes(rows: list[ClassRow] | tuple[()]) -> frozenset[str]:

@@ -13,9 +13,11 @@ from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.utils.translation import gettext as _
 
+from claims.services.yaml_text import dump
 from portal.accounts.domain.roles import Permission
 from portal.adoption.domain.actions import Action, actions, rollback
 from portal.adoption.domain.gates import MigrationFacts, blocks, gate
+from portal.adoption.domain.phase_manifests import MANIFESTS
 from portal.adoption.domain.phases import (
     NEED_REASON,
     Move,
@@ -147,6 +149,12 @@ def make_move(  # noqa: PLR0913  each is one fact of the act
     confirmed = _confirmed(plan, move, lines)
     with acting(actor=user.username, reason=reason, request_id=request_id):
         return _write(plan, step, confirmed)
+
+
+def manifest_text(name: str) -> str:
+    """Return a manifest of a phase as YAML; "" where there is none of that name."""
+    make = MANIFESTS.get(name)
+    return "---\n".join(dump(each) for each in make()) if make else ""
 
 
 def _facts(cluster: Cluster, user: User) -> MigrationFacts:
