@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from portal.adoption.domain.phases import Move, Phase, State
+from portal.adoption.domain.readiness import Answer
 from portal.adoption.services.words import EVIDENCE, TITLES
 
 if TYPE_CHECKING:
@@ -46,6 +47,11 @@ STATES: dict[State, tuple[str, _StrPromise]] = {
     State.DONE: ("good", pgettext_lazy("phase", "Done")),
     State.PAUSED: ("warn", pgettext_lazy("phase", "Paused")),
     State.ROLLED_BACK: ("warn", pgettext_lazy("phase", "Rolled back")),
+}
+GATES: dict[Answer, _StrPromise] = {
+    Answer.YES: pgettext_lazy("gate", "green"),
+    Answer.NO: pgettext_lazy("gate", "not yet"),
+    Answer.UNKNOWN: pgettext_lazy("gate", "not known"),
 }
 MOVES: dict[Move, _StrPromise] = {
     Move.START: pgettext_lazy("phase", "Start"),

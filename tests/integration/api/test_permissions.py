@@ -42,6 +42,7 @@ PARTS = {
     "operation": f"apply.{PUBLIC_ID}",
     "pk": "900001",
     "view": "1",
+    "phase": "canary",
 }
 CLAIM_PARTS = {**PARTS, "name": "orchid-whole"}
 
@@ -156,10 +157,18 @@ TABLE: dict[str, dict[str, str]] = {
     "approvals:lifetime": READ,
     "approvals:policy-edit": {"GET": "sfffaf", "POST": "sfffaf"},
     "adoption:readiness": {"GET": "sffaaa"},
+    "adoption:plan": {"GET": "sffaaa"},
+    "adoption:plan-move": {"POST": "sfffaf"},
+    "adoption:plan-record": {"GET": "sffaaa"},
+    "adoption:plan-manifest": {"GET": "sffhhh"},  # there is none of that name
     "adoption:savings": {"GET": "sffaaa"},
     "adoption:savings-csv": {"GET": "sffaaa"},
     "adoption:mapping": {"GET": "sfffaf", "POST": "sfffaf"},
     "api:readiness": {"GET": "sffaaa"},
+    "api:migration-plan": {"GET": "sffaaa"},
+    "api:migration-phase": {"GET": "sffaaa"},
+    "api:migration-move": {"POST": "sfffaf"},
+    "api:migration-step-list": {"GET": "sffaaa"},
     "claims:preset-list": READ,
     "claims:preset-compose": {"GET": "shhhhh", "POST": "shhhhh"},  # of that name
     "claims:preset-room": {"GET": "shhhhh"},
