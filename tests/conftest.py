@@ -107,6 +107,14 @@ def fleet_cluster(load_fleets) -> Cluster:
 
 
 def _person(username: str, *, roles: list[str], tenant: str = "") -> User:
+    """Make a person, as if they had always been there: nothing is recorded of it."""
+    import pgtrigger
+
+    with pgtrigger.ignore():
+        return _made(username, roles, tenant)
+
+
+def _made(username: str, roles: list[str], tenant: str) -> User:
     from portal.accounts.models import Membership, Tenant, TenantNamespace, User
 
     user = User.objects.create_user(username, password="correct horse battery")

@@ -24,6 +24,13 @@ _not_system = RegexValidator(
 )
 
 
+@pghistory.track(
+    pghistory.InsertEvent(),
+    pghistory.UpdateEvent(),
+    append_only=True,
+    fields=["id", "username", "roles", "is_active", "password_set_at"],
+    model_name="UserEvent",
+)
 class User(AbstractUser):
     """A person. `username` is also the name they have in Kubernetes."""
 
@@ -45,6 +52,9 @@ class User(AbstractUser):
     # Who they are to the sign-in provider; "" for an account with a password.
     issuer = models.CharField(max_length=255, default="", blank=True, editable=False)
     subject = models.CharField(max_length=255, default="", blank=True, editable=False)
+
+    # When the password was last set by its owner; null: by whoever made the account.
+    password_set_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     # What a token lets through; None where the person themself is here.
     limited_to: frozenset[Permission] | None = None
@@ -72,11 +82,18 @@ class User(AbstractUser):
         return permission in self.permissions
 
 
+@pghistory.track(
+    append_only=True, fields=["id", "name", "group"], model_name="TenantEvent"
+)
 class Tenant(models.Model):
-    """A team that shares namespaces; its members act with `group` in Kubernetes."""
+    """A team that shares namespaces; its members act with `group` in Kubernetes.
+
+    `version` counts changes by hand, for compare-and-set.
+    """
 
     name = models.SlugField(max_length=63, unique=True)
     group = models.CharField(max_length=128, unique=True, validators=[_not_system])
+    version = models.PositiveIntegerField(default=1, editable=False)
     members: models.ManyToManyField[User, Membership] = models.ManyToManyField(
         User, through="Membership", related_name="tenants"
     )
@@ -85,6 +102,12 @@ class Tenant(models.Model):
         return self.name
 
 
+@pghistory.track(
+    pghistory.InsertEvent(),
+    pghistory.DeleteEvent(),
+    append_only=True,
+    model_name="MembershipEvent",
+)
 class Membership(models.Model):
     """A person's place in a tenant."""
 
@@ -102,6 +125,12 @@ class Membership(models.Model):
         return f"{self.user} in {self.tenant}"
 
 
+@pghistory.track(
+    pghistory.InsertEvent(),
+    pghistory.DeleteEvent(),
+    append_only=True,
+    model_name="TenantNamespaceEvent",
+)
 class TenantNamespace(models.Model):
     """One namespace of one cluster, which belongs to one tenant."""
 
@@ -156,6 +185,55 @@ class GroupMapping(models.Model):
 
     def __str__(self) -> str:
         return f"{self.group} gives {self.role or self.tenant}"
+
+
+@pghistory.track(
+    append_only=True,
+    fields=["id", "user", "confirmed_at"],
+    model_name="SecondFactorEvent",
+)
+class SecondFactor(models.Model):
+    """What a person's phone shows codes from (RFC 6238), beside their password.
+
+    Not asked for before it is confirmed by a first code.
+    """
+
+    user = models.OneToOneField(User, models.CASCADE, related_name="second_factor")
+    secret_encrypted = models.CharField(max_length=255)  # base32, encrypted
+    begun_at = models.DateTimeField()
+    confirmed_at = models.DateTimeField(null=True, blank=True)
+    # The time step of the last code that was taken: none is taken twice.
+    last_step = models.BigIntegerField(default=0)
+    # Wrong codes since `failing_since`; here, since a cache may be away.
+    failures = models.PositiveIntegerField(default=0)
+    failing_since = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"second factor of {self.user_id}"
+
+
+@pghistory.track(
+    pghistory.UpdateEvent(),
+    append_only=True,
+    fields=["id", "user", "used_at"],
+    model_name="RecoveryCodeEvent",
+)
+class RecoveryCode(models.Model):
+    """A code that signs in once where the phone is lost; only its digest is stored."""
+
+    user = models.ForeignKey(User, models.CASCADE, related_name="recovery_codes")
+    digest = models.CharField(max_length=64)  # SHA-256, hex
+    used_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["user", "digest"], name="accounts_recovery_code_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"recovery code of {self.user_id}"
 
 
 class ApiToken(models.Model):
