@@ -30,6 +30,7 @@ type nodeAnswer struct {
 	Message string                         `json:"message"`
 	Results []resourceapi.AllocationResult `json:"results"`
 	Score   *int64                         `json:"score"`
+	Crash   string                         `json:"crash,omitempty"`
 }
 
 type aloneAnswer struct {
@@ -117,7 +118,7 @@ func (q *question) engine(ctx context.Context) identity {
 func (q *question) one(ctx context.Context, a structured.Allocator, node *v1.Node) (out *nodeAnswer) {
 	defer func() {
 		if p := recover(); p != nil {
-			out = &nodeAnswer{Outcome: "error", Message: fmt.Sprintf("the allocator failed: %v", p)}
+			out = &nodeAnswer{Outcome: "error", Message: fmt.Sprintf("the allocator failed: %v", p), Crash: fmt.Sprint(p)}
 		}
 	}()
 	var open []*resourceapi.ResourceClaim
@@ -171,6 +172,11 @@ func (q *question) everywhere(ctx context.Context, budget time.Duration) map[str
 				defer cancel()
 				answers[i] = q.one(shorter, a, q.nodes[i])
 			}
+		})
+	}
+	if err == nil && self().Minor == "1.34" && q.features.ConsumableCapacity {
+		parallel(len(answers), func(i int) {
+			answers[i].Crash = cmp.Or(answers[i].Crash, q.crash(limited, q.nodes[i]))
 		})
 	}
 	named := map[string]*nodeAnswer{}

@@ -14,9 +14,6 @@ from inventory.domain.engine import Outcome
 
 Json = dict[str, Any]
 
-# How the engine's message begins where the allocator itself panicked.
-CRASH = "the allocator failed: "
-
 
 @dataclass(frozen=True, slots=True)
 class NodePreview:
@@ -26,12 +23,15 @@ class NodePreview:
         results: one AllocationResult per claim, in the claims' order; None where
             the node cannot hold them.
         score: raw sum of 8 − i over firstAvailable requests; None before 1.35.
+        crash: how the allocator breaks down in some order of the node's pools,
+            whatever the outcome is in another; "" where none was found.
     """
 
     outcome: Outcome
     message: str
     results: list[Json] | None
     score: int | None
+    crash: str = ""
 
     def device_results(self, claim: int = 0) -> list[Json]:
         """Return the devices given to a claim, as DeviceRequestAllocationResults."""
@@ -83,16 +83,11 @@ class Preview:
 
     @property
     def crash(self) -> str:
-        """How the allocator broke down, and kube-scheduler would with it; "" if not.
+        """How the allocator can break down, and kube-scheduler with it; "" if not.
 
-        Source: engine/allocate.go, which lives on where the scheduler does not.
+        Source: engine/crash.go, which lives on where the scheduler does not.
         """
-        crashes = (
-            n.message.removeprefix(CRASH)
-            for n in self.nodes.values()
-            if n.message.startswith(CRASH)
-        )
-        return next(crashes, "")
+        return next((n.crash for n in self.nodes.values() if n.crash), "")
 
     def document(self) -> Json:
         """Return the JSON document that commands print and plans store."""

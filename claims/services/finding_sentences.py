@@ -217,10 +217,10 @@ SENTENCES: dict[str, _StrPromise] = {
         "Undecided: the search was too large for the time it had. Alone, %(requests)s has no device."
     ),
     "scheduler.crash": _(
-        "This claim would crash kube-scheduler %(minor)s (%(error)s), and no pod is scheduled while it waits: report it to Kubernetes, and ask for something else meanwhile."
+        "This claim can crash kube-scheduler %(minor)s (%(error)s), and no pod is scheduled while it waits: report it to Kubernetes, and ask for something else meanwhile."
     ),
     "scheduler.crash.old": _(
-        "This claim would crash kube-scheduler %(minor)s (%(error)s), and no pod is scheduled while it waits: have Kubernetes upgraded to 1.35 or newer, or ask for no more devices than one slice of the pool has."
+        "This claim can crash kube-scheduler %(minor)s (%(error)s), and no pod is scheduled while it waits: have Kubernetes upgraded to 1.35 or newer, or ask for no more devices at once than the smallest slice of a node has."
     ),
     "pool.incomplete": _(
         "The pool %(pool)s of %(driver)s is being updated: %(seen)s of %(expected)s slices of generation %(generation)s are there."

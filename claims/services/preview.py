@@ -105,7 +105,9 @@ def _preview(answer: Allocated) -> Preview:
         revision=answer.revision,
         engine=answer.engine.document(),
         nodes={
-            name: NodePreview(node.outcome, node.message, node.results, node.score)
+            name: NodePreview(
+                node.outcome, node.message, node.results, node.score, node.crash
+            )
             for name, node in answer.nodes.items()
         },
         alone={

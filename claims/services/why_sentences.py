@@ -68,8 +68,8 @@ def pod_error_sentence(preview: Preview) -> str:
     if not preview.crash:
         return preview.pod_error
     return _(
-        "Kubernetes %(minor)s’s own allocator crashes at this claim, and kube-scheduler"
-        " would with it (%(error)s)."
+        "Kubernetes %(minor)s’s own allocator can crash at this claim, and kube-scheduler"
+        " with it (%(error)s)."
     ) % {"minor": preview.engine.get("minor"), "error": preview.crash}
 
 

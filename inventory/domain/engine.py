@@ -262,18 +262,22 @@ class NodeAnswer:
             the claims do not fit.
         score: raw sum of 8 - i over firstAvailable requests; None where they do
             not fit, and in 1.34.
+        crash: how kube-scheduler would end in some order of the node's pools,
+            whatever the outcome is in another; "" where none was found.
     """
 
     outcome: Outcome
     message: str
     results: list[Json] | None
     score: int | None
+    crash: str = ""
 
     @classmethod
     def parse(cls, body: Json) -> NodeAnswer:
         """Return one of the nodes of /v1/allocate."""
         outcome = Outcome(body["outcome"])
-        return cls(outcome, body["message"], body["results"], body["score"])
+        crash = body.get("crash", "")
+        return cls(outcome, body["message"], body["results"], body["score"], crash)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,12 +21,14 @@ class Happened:
         message: the scheduler's own words where it does not fit.
         node: where it went, "" where it went nowhere.
         allocations: an AllocationResult a claim, in the pod's order.
+        is_crash: the scheduler itself ended.
     """
 
     outcome: str
     message: str = ""
     node: str = ""
     allocations: list[Object] = field(default_factory=list)
+    is_crash: bool = False
 
 
 def expected(preview: Preview, nodes: Iterable[str]) -> str:
@@ -39,8 +41,14 @@ def expected(preview: Preview, nodes: Iterable[str]) -> str:
 
 
 def disagreement(preview: Preview, nodes: list[str], happened: Happened) -> str:
-    """Return how the two differ, "" where they agree."""
+    """Return how the two differ, "" where they agree.
+
+    A crash must have been told of; one that was told of hangs on the order of pools.
+    """
     said = expected(preview, nodes)
+    told = any(preview.nodes[node].crash for node in nodes)
+    if happened.is_crash:
+        return "" if told else f"{said} was said, and it was: {happened.message}"
     if said != happened.outcome:
         return f"{said} was said, and it was {happened.outcome}: {happened.message}"
     if said != FITS:

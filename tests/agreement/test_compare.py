@@ -25,8 +25,8 @@ def allocation(*devices: str, request: str = "gpu", node: str = "a") -> dict:
     return {"devices": {"results": results}, "nodeSelector": {"node": node}}
 
 
-def said(*, minor: str = "1.37", **outcomes: str) -> Preview:
-    """Return a preview; "fits" is of score 8, "fits-7" of score 7."""
+def said(*, minor: str = "1.37", crash: str = "", **outcomes: str) -> Preview:
+    """Return a preview; "fits" is of score 8, "fits-7" of score 7; `a` may crash."""
     nodes = {}
     for node, text in outcomes.items():
         outcome, _dash, score = text.partition("-")
@@ -36,6 +36,7 @@ def said(*, minor: str = "1.37", **outcomes: str) -> Preview:
             "",
             [allocation("gpu-0", node=node)] if fits else None,
             int(score or 8) if fits else None,
+            crash if node == "a" else "",
         )
     engine = {"minor": minor, "allocator": "experimental"}
     return Preview(revision=1, engine=engine, nodes=nodes)
@@ -60,6 +61,16 @@ def test_what_agrees_is_no_disagreement():
 
     assert disagreement(preview, NODES, went("a", "gpu-0")) == ""
     assert disagreement(said(a="no"), ["a"], Happened("no")) == ""
+
+
+def test_a_crash_must_have_been_told_of_on_a_node_that_was_tried():
+    crashed = Happened("error", "kube-scheduler crashed", is_crash=True)
+
+    assert "it was: kube-scheduler" in disagreement(said(a="fits"), ["a"], crashed)
+    assert "it was: kube-scheduler" in disagreement(said(a="error"), ["a"], crashed)
+    warned = said(crash="index out of range", a="fits", b="fits")
+    assert disagreement(warned, ["a", "b"], crashed) == ""
+    assert disagreement(warned, ["b"], crashed) != ""
 
 
 @pytest.mark.parametrize(

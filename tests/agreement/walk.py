@@ -37,7 +37,7 @@ BUDGET_SECONDS = 8.0
 POD_SECONDS = 40.0
 # A scheduler that has not seen a deletion yet tries again when it has.
 SECOND_LOOK_SECONDS = 6.0
-AGAIN = 60
+AGAIN = 200
 
 
 @dataclass(slots=True)
@@ -266,7 +266,7 @@ class Walk:
             )
         # One that is crashing may still write what the other nodes said.
         if ended := self.plane.ended():
-            return Happened(ERROR, f"{', '.join(ended)} crashed")
+            return Happened(ERROR, f"{', '.join(ended)} crashed", is_crash=True)
         for condition in stored["status"].get("conditions", []):
             if condition["type"] == "PodScheduled" and condition.get("message"):
                 message = condition["message"]
@@ -294,7 +294,7 @@ class Walk:
         devices that would do is another each time, and an error behind one of them
         is met or not. The engine has slices in the order of their names.
         """
-        if not asked.said.order_is_arbitrary:
+        if not asked.said.order_is_arbitrary or asked.happened.is_crash:
             return False
         slices = self._list("ResourceSlice")
         again = (
@@ -327,15 +327,11 @@ def _outcome(reason: str, message: str) -> str:
 
 
 def reordered(slices: list[Object], random: Random) -> list[Object]:
-    """Return the slices of each pool with their contents dealt out anew among them."""
-    pools: dict[tuple[str, str], list[Object]] = {}
-    for each in slices:
-        spec = each["spec"]
-        pools.setdefault((spec["driver"], spec["pool"]["name"]), []).append(each)
+    """Return the slices with their contents dealt out anew among them.
+
+    Pools too come in another order then: that in which their first slices come.
+    """
     return [
         {**each, "apiVersion": "resource.k8s.io/v1", "spec": other["spec"]}
-        for members in pools.values()
-        for each, other in zip(
-            members, random.sample(members, len(members)), strict=True
-        )
+        for each, other in zip(slices, random.sample(slices, len(slices)), strict=True)
     ]

@@ -30,7 +30,14 @@ def slice_of(pool, devices=2):
             "nodeName": "n1",
             "pool": {"name": pool, "generation": 1, "resourceSliceCount": 1},
             "devices": [
-                {"name": f"{pool}-{index}", "attributes": {"ok": {"bool": True}}}
+                {
+                    "name": f"{pool}-{index}",
+                    "attributes": {
+                        "ok": {"bool": True},
+                        "index": {"int": index},
+                        "first": {"bool": pool == "a"},
+                    },
+                }
                 for index in range(devices)
             ],
         },
@@ -128,6 +135,26 @@ def test_what_crashes_the_scheduler_of_1_34_is_an_error_that_says_so(
     assert check(monkeypatch, capsys, claim(2))[1] == []
 
 
+def test_a_crash_that_hangs_on_the_order_of_pools_is_told_before_it_happens(
+    load, monkeypatch, capsys
+):
+    """Two devices, where the second may be that of a one-device slice."""
+    pools = (("a", 2), ("b", 5), ("c", 1))
+    load("1.34.4", {"DRAConsumableCapacity": True}, pools)
+    wanted = claim(2)
+    request = wanted["spec"]["devices"]["requests"][0]["exactly"]
+    # Of pool a the first device alone: by name the pools are a, b, c, and that fits.
+    chosen = f'device.attributes["{DRIVER}"].index < 1 || !device.attributes["{DRIVER}"].first'
+    request["selectors"] = [{"cel": {"expression": chosen}}]
+
+    status, found, outcome = check(monkeypatch, capsys, wanted)
+
+    assert (status, outcome) == (1, "fits")
+    assert "can crash kube-scheduler 1.34" in found[0]["message"]
+    load("1.34.4", {"DRAConsumableCapacity": True}, (("a", 2), ("b", 5), ("c", 2)))
+    assert check(monkeypatch, capsys, wanted)[1] == []
+
+
 @pytest.mark.parametrize("version", ["1.35.1", "1.36.1", "1.37.2"])
 def test_the_advice_to_upgrade_helps(load, monkeypatch, capsys, version):
     load(version, {"DRAConsumableCapacity": True})
@@ -144,6 +171,6 @@ def test_the_page_says_it_in_the_readers_language(load):
     with translation.override("ko"):
         korean = async_to_sync(ashow)(cluster, claim(3), Reader()).pod_error
 
-    assert "allocator crashes at this claim" in english
+    assert "allocator can crash at this claim" in english
     assert "index out of range" in english
     assert korean != english
