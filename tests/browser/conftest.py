@@ -68,10 +68,7 @@ def running(*options: str, seconds: float = READY_SECONDS) -> Iterator[Demo]:
         options: further ones of the supervisor, such as --cluster real.
         seconds: within which it must be ready.
     """
-    state = Path(tempfile.mkdtemp(prefix="slicewise-browser-", dir="/var/tmp"))
-    state.chmod(0o755)  # Postgres, started by root, runs as another user
-    log = state / "supervisor.log"
-    with log.open("wb") as output:
+    with state_folder() as state, (state / "supervisor.log").open("wb") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", "portal.supervisor", "--port", "0", *options],
             cwd=ROOT,
@@ -80,16 +77,32 @@ def running(*options: str, seconds: float = READY_SECONDS) -> Iterator[Demo]:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
+        try:
+            address = await_address(process, state / "supervisor.log", seconds)
+            passwords = {each.username: each.password for each in PEOPLE}
+            yield Demo(address, passwords, state)
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(timeout=30)
+
+
+@contextlib.contextmanager
+def state_folder() -> Iterator[Path]:
+    """Yield a new folder for the state of one demo; remove it at the end."""
+    state = Path(tempfile.mkdtemp(prefix="slicewise-browser-", dir="/var/tmp"))
+    state.chmod(0o755)  # Postgres, started by root, runs as another user
     try:
-        address = _address(process, log, seconds)
-        yield Demo(address, {each.username: each.password for each in PEOPLE}, state)
+        yield state
     finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(timeout=30)
         shutil.rmtree(state, ignore_errors=True)
 
 
-def _address(process: subprocess.Popen[bytes], log: Path, seconds: float) -> str:
+def chromium() -> str | None:
+    """Return the path of the Chromium to drive, or None for Playwright's own."""
+    return os.environ.get("SLICEWISE_CHROMIUM") or shutil.which("chromium")
+
+
+def await_address(process: subprocess.Popen[bytes], log: Path, seconds: float) -> str:
     """Return the address that the supervisor prints when all is ready."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline and process.poll() is None:
@@ -103,8 +116,11 @@ def _address(process: subprocess.Popen[bytes], log: Path, seconds: float) -> str
 @pytest.fixture(scope="session")
 def browser_type_launch_args(browser_type_launch_args: dict) -> dict:
     """Use the system's Chromium."""
-    path = os.environ.get("SLICEWISE_CHROMIUM") or shutil.which("chromium")
-    return {**browser_type_launch_args, "executable_path": path, "args": FLAGS}
+    return {
+        **browser_type_launch_args,
+        "executable_path": chromium(),
+        "args": FLAGS,
+    }
 
 
 @pytest.fixture(scope="session")

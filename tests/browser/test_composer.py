@@ -46,7 +46,9 @@ def test_three_alternatives_take_few_interactions(page: Page, demo, axe, name):
     hands.fill("username", "ada@orchid")
     hands.fill("password", demo.passwords["ada@orchid"])
     hands.click("button", "Sign in")
+    page.wait_for_url("**/c/demo/")
     hands.click("link", "Compose")
+    page.wait_for_url("**/compose/")
     hands.fill("name", name)
     hands.fill(f"{FIRST}-selectors-0", H100)
     hands.click("button", "Add an alternative")
@@ -217,7 +219,9 @@ def test_a_condition_is_built_without_script(no_script, demo):
     page.get_by_label("What devices publish").select_option(
         'device.capacity["gpu.nvidia.com"].memory'
     )
-    page.get_by_role("button", name="Show its values").click()
+    # The page before it has the same fields.
+    with page.expect_navigation():
+        page.get_by_role("button", name="Show its values").click()
     page.get_by_label("Value", exact=True).fill("40Gi")
     page.get_by_role("button", name="Add this condition").click()
     expect(page.locator(f"#f-{FIRST}-selectors-0")).to_have_value(

@@ -77,14 +77,16 @@ def test_inventory_pages_work_without_script(no_script, demo):
     page.locator("[name=driver]").select_option("gpu.nvidia.com")
     page.get_by_label("Free in one piece, GiB").fill("10")
     page.get_by_role("button", name="Filter").click()
-    assert "product=NVIDIA+L40S" in page.url
+    page.wait_for_url("**product=NVIDIA+L40S**")
     shown = page.locator("#gpu-rows li.gpu").count()
     assert shown > 0
     page.get_by_text("Kept views").click()
     page.get_by_label("Keep this filter as").fill("roomy")
-    page.get_by_role("button", name="Keep", exact=True).click()
+    with page.expect_navigation():
+        page.get_by_role("button", name="Keep", exact=True).click()
     page.goto("/c/demo/gpus/")
     page.get_by_role("link", name="roomy").click()
+    page.wait_for_url("**product=NVIDIA+L40S**")
     assert page.locator("#gpu-rows li.gpu").count() == shown
     page.get_by_role("button", name="Remove the view roomy").click()
     expect(page.get_by_role("link", name="roomy")).to_have_count(0)
@@ -95,4 +97,4 @@ def test_inventory_pages_work_without_script(no_script, demo):
     page.goto("/c/demo/devices/?attribute=gpu.nvidia.com/type")
     page.get_by_role("link", name="mig", exact=True).click()
     page.get_by_role("link", name="Use this as a selector").click()
-    assert "selector=" in page.url
+    page.wait_for_url("**selector=**")

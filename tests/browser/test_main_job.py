@@ -15,7 +15,10 @@ def compose_example(page: Page, name: str) -> None:
     page.get_by_role("navigation", name="Main").get_by_role(
         "link", name="Compose"
     ).click()
+    page.wait_for_url("**/compose/")
     page.get_by_role("link", name="two 16Gi Hopper shares").click()
+    # The page before it has the same fields.
+    page.wait_for_url("**/compose/?preset=*")
     page.get_by_label("Name", exact=True).fill(name)
 
 
@@ -61,6 +64,7 @@ def test_main_job(page: Page, sign_in, axe, name):
     axe(gpus)
 
     page.get_by_role("link", name="Release").click()
+    page.wait_for_url("**/release/")
     expect(page.locator("main")).to_contain_text(
         f"ResourceClaimTemplate ai-serving/{name}"
     )
@@ -104,7 +108,8 @@ def test_main_job_without_script(no_script, demo, name):
     page.click("main button")
     page.wait_for_url("**/c/**")
     compose_example(page, name)
-    page.get_by_role("button", name="Preview now").click()
+    with page.expect_navigation():
+        page.get_by_role("button", name="Preview now").click()
     expect(page.locator("main")).to_contain_text("Fits on 2 of 11 nodes")
     page.get_by_role("button", name="Submit").click()
     page.wait_for_url("**/requests/*/")
@@ -268,6 +273,7 @@ def test_a_preset_takes_six_interactions_from_the_sign_in_page(page: Page, demo)
     interact(page.locator("main button").click)
     main = page.get_by_role("navigation", name="Main")
     interact(main.get_by_role("link", name="Presets").click)
+    page.wait_for_url("**/presets/")
     expect(page.locator("main")).to_contain_text(re.compile(r"\d+ free"))
     title = "H100, else two L40S, else a MIG slice"
     interact(page.get_by_role("link", name=title).click)

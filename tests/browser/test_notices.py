@@ -41,7 +41,8 @@ def test_every_page_is_accessible_and_fits_in_both_languages(subscribed, axe):
     detail = page.url
     page.goto("/service-accounts/")
     page.fill("[name=name]", "nightly")
-    page.click("text=Make it")
+    with page.expect_navigation():
+        page.click("text=Make it")
     account = page.url
     for language in ("en", "ko"):
         for width in (360, 1440):
@@ -55,7 +56,8 @@ def test_every_page_is_accessible_and_fits_in_both_languages(subscribed, axe):
                     name = re.sub(r"\W+", "-", address.split("//")[-1])[:30]
                     path = Path(PICTURES) / f"{name}-{width}-{language}.png"
                     page.screenshot(path=path, full_page=True)
-        page.locator("button[name=language]").click()
+        with page.expect_navigation():
+            page.locator("button[name=language]").click()
 
 
 def test_the_bell_rings_on_an_open_page(page, sign_in, demo):
