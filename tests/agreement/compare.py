@@ -46,11 +46,10 @@ def disagreement(preview: Preview, nodes: list[str], happened: Happened) -> str:
     A crash must have been told of; one that was told of hangs on the order of pools.
     """
     said = expected(preview, nodes)
-    told = any(preview.nodes[node].crash for node in nodes)
-    if happened.is_crash:
-        return "" if told else f"{said} was said, and it was: {happened.message}"
-    if said != happened.outcome:
-        return f"{said} was said, and it was {happened.outcome}: {happened.message}"
+    is_told = any(preview.nodes[node].crash for node in nodes)
+    if said != happened.outcome or happened.is_crash:
+        it_was = f"{said} was said, and it was {happened.outcome}: {happened.message}"
+        return "" if happened.is_crash and is_told else it_was
     if said != FITS:
         return ""
     node = preview.nodes[happened.node]

@@ -66,8 +66,12 @@ def test_what_agrees_is_no_disagreement():
 def test_a_crash_must_have_been_told_of_on_a_node_that_was_tried():
     crashed = Happened("error", "kube-scheduler crashed", is_crash=True)
 
-    assert "it was: kube-scheduler" in disagreement(said(a="fits"), ["a"], crashed)
-    assert "it was: kube-scheduler" in disagreement(said(a="error"), ["a"], crashed)
+    assert "it was error: kube-scheduler" in disagreement(
+        said(a="fits"), ["a"], crashed
+    )
+    assert "it was error: kube-scheduler" in disagreement(
+        said(a="error"), ["a"], crashed
+    )
     warned = said(crash="index out of range", a="fits", b="fits")
     assert disagreement(warned, ["a", "b"], crashed) == ""
     assert disagreement(warned, ["b"], crashed) != ""
