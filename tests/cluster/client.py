@@ -24,6 +24,7 @@ APPLY_PATCH = "application/apply-patch+yaml"
 
 DRA = "/apis/resource.k8s.io/v1"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
+ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 PATHS = {
     "Namespace": ("/api/v1", "namespaces", False),
     "Node": ("/api/v1", "nodes", False),
@@ -43,6 +44,19 @@ PATHS = {
     "ClusterRole": (RBAC, "clusterroles", False),
     "ClusterRoleBinding": (RBAC, "clusterrolebindings", False),
     "DaemonSet": ("/apis/apps/v1", "daemonsets", True),
+    "ClusterPolicy": ("/apis/nvidia.com/v1", "clusterpolicies", False),
+    "GPUCluster": ("/apis/nvidia.com/v1alpha1", "gpuclusters", False),
+    "CustomResourceDefinition": (
+        "/apis/apiextensions.k8s.io/v1",
+        "customresourcedefinitions",
+        False,
+    ),
+    "ValidatingAdmissionPolicy": (ADMISSION, "validatingadmissionpolicies", False),
+    "ValidatingAdmissionPolicyBinding": (
+        ADMISSION,
+        "validatingadmissionpolicybindings",
+        False,
+    ),
 }
 
 

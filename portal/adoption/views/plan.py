@@ -22,7 +22,6 @@ from portal.adoption.queries.migration import plan_of, steps_of
 from portal.adoption.services.migrating import (
     MoveRefused,
     PhaseView,
-    PlanChanged,
     make_move,
     manifest_text,
     migration_facts_for,
@@ -32,6 +31,7 @@ from portal.adoption.services.phase_words import MOVES, PHASES, STATES
 from portal.adoption.views.plan_rows import entry_of, row_of
 from portal.core.errors import PortalError
 from portal.core.http import fragment
+from portal.core.problems import status_of
 
 if TYPE_CHECKING:
     from inventory.models import Cluster
@@ -57,10 +57,12 @@ def plan_move(request: PortalRequest, cluster: str) -> HttpResponse:
     try:
         _moved(request, found)
     except PortalError as error:
-        status = 409 if isinstance(error, MoveRefused | PlanChanged) else 422
-        reason = request.POST.get("reason", "")
         return _shown(
-            request, found, status=status, problem=error.message, reason=reason
+            request,
+            found,
+            status=status_of(error),
+            problem=error.message,
+            reason=request.POST.get("reason", ""),
         )
     return HttpResponseRedirect(reverse("adoption:plan", args=[found.name]))
 

@@ -1,0 +1,496 @@
+"""A cluster on the way to DRA, and somebody who leads it there and back.
+
+The same walk for the simulated API server and for real ones: nodes and DaemonSets are
+plain objects, and what drivers, device plugins and kubelets do is done by the scene.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+
+import yaml
+from django.utils import timezone
+
+from inventory.domain.kinds import WATCHED
+from inventory.domain.trim import trimmed
+from inventory.gateways.errors import NotFound
+from inventory.gateways.kube import AS_ITSELF, Kube
+from inventory.gateways.kubeconfig import connect
+from inventory.models import Cluster
+from inventory.services.store import replace_kinds
+from portal.adoption.domain.phase_manifests import MANIFESTS
+from portal.adoption.services.migrating import plan_view
+from portal.core.secrets import encrypt
+from tests.cluster.client import Client, Object, Refused
+from tests.cluster.kubelet import end_deleted_pods
+
+NAME = "walked"
+PLUGIN_LABEL = "nvidia.com/gpu.deploy.device-plugin"
+CANARY_LABEL = "nvidia.com/dra-enabled"
+GPU = "nvidia.com/gpu"
+PLUGIN = "nvcr.io/nvidia/k8s-device-plugin:v0.17.0"
+DRIVER = "registry.k8s.io/dra-driver-nvidia/dra-driver-nvidia-gpu:v0.5.0"
+NEW, OLD = "containerd://2.1.4", "containerd://1.7.2"
+SPACE = "ai-training"
+KINDS = {
+    "whole": {"nvidia.com/gpu.count": "2"},
+    "mig": {"nvidia.com/gpu.count": "1", "nvidia.com/mig.config": "all-1g.10gb"},
+    "shared": {
+        "nvidia.com/gpu.count": "1",
+        "nvidia.com/gpu.sharing-strategy": "time-slicing",
+    },
+}
+# What a pod of each kind of pool asks for natively.
+REQUESTS = {
+    "whole": {"deviceClassName": "gpu.nvidia.com"},
+    "mig": {"deviceClassName": "mig.nvidia.com"},
+    "shared": {
+        "deviceClassName": "gpu.nvidia.com",
+        "selectors": [{"cel": {"expression": "device.allowMultipleAllocations"}}],
+        "capacity": {"requests": {"memory": "16Gi"}},
+    },
+}
+
+
+def text(value):
+    return {"string": value}
+
+
+def devices_of(kind, node):
+    """Return what the driver publishes of a node of a kind."""
+    base = {"driverVersion": {"version": "580.95.5"}}
+    if kind == "whole":
+        return [
+            {
+                "name": f"gpu-{n}",
+                "attributes": {
+                    **base,
+                    "type": text("gpu"),
+                    "uuid": text(f"GPU-{node}-{n}"),
+                },
+                "capacity": {"memory": {"value": "81559Mi"}},
+            }
+            for n in range(2)
+        ]
+    if kind == "mig":
+        return [
+            {
+                "name": f"gpu-0-mig-{n}",
+                "attributes": {
+                    **base,
+                    "type": text("mig"),
+                    "profile": text("1g.10gb"),
+                    "uuid": text(f"MIG-{node}-{n}"),
+                    "parentUUID": text(f"GPU-{node}-0"),
+                },
+                "capacity": {"memory": {"value": "9984Mi"}},
+            }
+            for n in range(7)
+        ]
+    return [
+        {
+            "name": "gpu-0",
+            "allowMultipleAllocations": True,
+            "attributes": {
+                **base,
+                "type": text("gpu"),
+                "uuid": text(f"GPU-{node}-0"),
+            },
+            "capacity": {
+                "memory": {
+                    "value": "81559Mi",
+                    "requestPolicy": {
+                        "default": "1Gi",
+                        "validRange": {"min": "1Gi", "step": "1Mi"},
+                    },
+                }
+            },
+        }
+    ]
+
+
+class Scene:
+    """A cluster with old nodes on a device plugin, and hands that change it."""
+
+    def __init__(self, client: Client, config: str, *, is_real: bool):
+        self.client, self.is_real = client, is_real
+        self.kube = Kube(connect(NAME, config), AS_ITSELF)
+        self.row = Cluster.objects.create(
+            name=NAME,
+            kind=Cluster.Kind.LIVE,
+            kubernetes_version=self.kube.version(),
+            kubeconfig_encrypted=encrypt(config),
+        )
+
+    # What the watcher and the kubelets do.
+
+    def observe(self):
+        """Store what is in the cluster, as the watcher does; play kubelets first."""
+        if self.is_real:
+            self._play_kubelets()
+        lists, states = {}, {}
+        for kind in WATCHED:
+            try:
+                found = self.kube.list(kind).items
+            except NotFound:
+                states[kind.kind] = {"state": "not-served"}
+                continue
+            stamp = {"kind": kind.kind, "apiVersion": kind.api_version()}
+            kept = [trimmed({**stamp, **each}) for each in found]
+            lists[kind.kind] = [each for each in kept if each]
+            states[kind.kind] = {"state": "watching"}
+        replace_kinds(self.row, lists, now=timezone.now(), guard=False)
+        Cluster.objects.filter(pk=self.row.pk).update(
+            kinds=states, heard_at=timezone.now()
+        )
+        self.row.refresh_from_db()
+
+    def until(self, condition, seconds=60):
+        """Observe until something is so."""
+        deadline = time.monotonic() + seconds
+        while True:
+            self.observe()
+            if found := condition():
+                return found
+            assert time.monotonic() < deadline, f"not within {seconds} s"
+            time.sleep(0.2)
+
+    def _play_kubelets(self):
+        end_deleted_pods(self.client)
+        for pod in self.client.list("Pod")["items"]:
+            bound = pod["spec"].get("nodeName")
+            if not bound or pod["status"].get("phase") != "Pending":
+                continue
+            ready = [{"type": "Ready", "status": "True"}]
+            status = {"phase": "Running", "conditions": ready}
+            with suppress(Refused):
+                self.client.patch({"kind": "Pod", **pod}, {"status": status}, "status")
+
+    # What people and drivers do.
+
+    def apply(self, body: Object) -> Object:
+        with suppress(Refused):
+            return self.client.create(body)
+        return body
+
+    def manifest(self, name, namespace=SPACE):
+        """Create what a file of the plan holds, as its YAML says."""
+        for body in MANIFESTS[name]():
+            again = yaml.safe_load(yaml.safe_dump(body))
+            if again["kind"] in {"Pod", "ResourceClaimTemplate"}:
+                again["metadata"]["namespace"] = namespace
+            self.client.create(again)
+
+    def begin(self):
+        """Make the old pool: one node of each kind, on a device plugin."""
+        for space in (SPACE, "gpu-operator", "dra-driver"):
+            self.apply(manifest("Namespace", space))
+        for kind, labels in KINDS.items():
+            self.node(f"old-{kind}", OLD, {**labels, PLUGIN_LABEL: "true"}, gpus=2)
+        self.daemons("plugin", PLUGIN, {PLUGIN_LABEL: "true"}, "gpu-operator")
+        self.policy()
+        for name, kind in (("gpu.nvidia.com", "gpu"), ("mig.nvidia.com", "mig")):
+            of_type = f"device.attributes['gpu.nvidia.com'].type == '{kind}'"
+            driver = "device.driver == 'gpu.nvidia.com'"
+            body = manifest("DeviceClass", name)
+            expression = {"expression": f"{driver} && {of_type}"}
+            self.apply({**body, "spec": {"selectors": [{"cel": expression}]}})
+
+    def policy(self):
+        body = manifest("ClusterPolicy", "cluster-policy")
+        body["metadata"]["labels"] = {"app.kubernetes.io/version": "v26.7.1"}
+        spec = {"cdi": {"enabled": True}, "mig": {"strategy": "mixed"}}
+        self.client.create({**body, "spec": spec})
+
+    def node(self, name, runtime, labels, gpus=0, taints=()):
+        labels = {"nvidia.com/gpu.present": "true", **labels}
+        body = manifest("Node", name)
+        body["metadata"]["labels"] = {"kubernetes.io/hostname": name, **labels}
+        stored = self.client.create(body)
+        # Admission taints new nodes, and no controller of these servers lifts it.
+        self.client.patch(stored, {"spec": {"taints": list(taints)}})
+        self.status(name, runtime, gpus)
+
+    def status(self, name, runtime, gpus):
+        """Be a kubelet that tells its runtime, and what a device plugin offers."""
+        room = {"cpu": "64", "memory": "512Gi", "pods": "110"}
+        both = {**room, GPU: str(gpus) if gpus else None}
+        ready = {"type": "Ready", "status": "True", "reason": "KubeletReady"}
+        status = {"allocatable": both, "capacity": both, "conditions": [ready]}
+        if runtime:
+            status["nodeInfo"] = {"containerRuntimeVersion": runtime}
+        self.patch("Node", name, {"status": status}, "status")
+
+    def label(self, name, **labels):
+        self.patch("Node", name, {"metadata": {"labels": labels}})
+
+    def patch(self, kind, name, change, part="", namespace=None):
+        metadata = {"name": name}
+        if namespace:
+            metadata["namespace"] = namespace
+        self.client.patch({"kind": kind, "metadata": metadata}, change, part)
+
+    def daemons(self, name, image, selector, namespace):
+        pod = {
+            "nodeSelector": selector,
+            "tolerations": [{"key": CANARY_LABEL, "operator": "Exists"}],
+            "containers": [{"name": "main", "image": image}],
+        }
+        labels = {"app": name}
+        body = manifest("DaemonSet", f"nvidia-{name}", namespace)
+        template = {"metadata": {"labels": labels}, "spec": pod}
+        selector = {"matchLabels": labels}
+        self.client.create(
+            {**body, "spec": {"selector": selector, "template": template}}
+        )
+
+    def publish(self, node, kind):
+        """Be the DRA driver of a node."""
+        body = manifest("ResourceSlice", f"{node}-gpus")
+        pool = {"name": node, "generation": 1, "resourceSliceCount": 1}
+        spec = {"driver": "gpu.nvidia.com", "nodeName": node, "pool": pool}
+        spec["devices"] = devices_of(kind, node)
+        self.client.create({**body, "spec": spec})
+
+    def map(self, resource):
+        change = {"spec": {"extendedResourceName": resource}}
+        self.patch("DeviceClass", "gpu.nvidia.com", change)
+
+    def pod(self, name, *, limits=None, template="", canary=True):
+        body = manifest("Pod", name, SPACE)
+        container = {"name": "main", "image": "registry.k8s.io/pause:3.10"}
+        spec = {"containers": [container]}
+        if canary:
+            spec["nodeSelector"] = {CANARY_LABEL: "true"}
+            spec["tolerations"] = [{"key": CANARY_LABEL, "operator": "Exists"}]
+        if limits:
+            container["resources"] = {"limits": limits, "requests": limits}
+        if template:
+            claim = {"name": "gpu", "resourceClaimTemplateName": template}
+            spec["resourceClaims"] = [claim]
+            container["resources"] = {"claims": [{"name": "gpu"}]}
+        self.client.create({**body, "spec": spec})
+
+    def native(self, kind):
+        """Start a pod that asks by a template for what a kind of pool has."""
+        body = manifest("ResourceClaimTemplate", f"one-{kind}", SPACE)
+        request = {"name": "gpu", "exactly": REQUESTS[kind]}
+        spec = {"spec": {"devices": {"requests": [request]}}}
+        self.client.create({**body, "spec": spec})
+        self.pod(f"native-{kind}", template=f"one-{kind}")
+
+    def probe(self):
+        """Have an unchanged pod until one has its claim.
+
+        A scheduler that hears of the pod before the class takes the resource for a
+        device plugin's, and does not look at that pod again for minutes.
+        """
+        for number in range(6):
+            name = f"probe-{number}"
+            self.pod(name, limits={GPU: "1"})
+            for _ in range(50):
+                found = self.client.get("Pod", name, SPACE)
+                claim = found["status"].get("extendedResourceClaimStatus")
+                if claim and found["spec"].get("nodeName"):
+                    return name
+                time.sleep(0.1)
+            self.delete("Pod", name, SPACE)
+        raise AssertionError(found)
+
+    def delete(self, kind, name, namespace=None):
+        options = {"gracePeriodSeconds": 0} if kind == "Pod" else None
+        metadata = {"name": name} | ({"namespace": namespace} if namespace else {})
+        with suppress(Refused):
+            self.client.delete({"kind": kind, "metadata": metadata}, options)
+
+
+API_VERSIONS = {
+    "DeviceClass": "resource.k8s.io/v1",
+    "ResourceSlice": "resource.k8s.io/v1",
+    "ResourceClaimTemplate": "resource.k8s.io/v1",
+    "DaemonSet": "apps/v1",
+    "ClusterPolicy": "nvidia.com/v1",
+    "GPUCluster": "nvidia.com/v1alpha1",
+}
+
+
+def manifest(kind, name, namespace=""):
+    metadata = {"name": name} | ({"namespace": namespace} if namespace else {})
+    version = API_VERSIONS.get(kind, "v1")
+    return {"apiVersion": version, "kind": kind, "metadata": metadata}
+
+
+class Guide:
+    """Leads a scene's cluster over REST as an admin; reads gates as the page does."""
+
+    def __init__(self, scene, caller, admin):
+        self.scene, self.caller, self.admin = scene, caller, admin
+        self.path = f"clusters/{NAME}/adoption/plan"
+
+    def move(self, move, reason="", *, status=200):
+        """Make a move; return the answer."""
+        self.scene.observe()
+        etag = self.caller.get(self.path)["ETag"]
+        body = {"move": move, "reason": reason}
+        answer = self.caller.post(f"{self.path}/moves", body, If_Match=etag)
+        assert answer.status_code == status, answer.content
+        return answer.json()
+
+    def at(self):
+        found = self.caller.get(self.path).json()
+        return found["phase"], found["state"]
+
+    def gate(self, phase=0):
+        """Return code → answer of a phase's gate, the current one's by default."""
+        view = plan_view(self.scene.row, self.admin)
+        found = view.phases[phase - 1] if phase else view.current
+        return {each.code: each.answer.value for each in found.lines}
+
+    def green(self):
+        """Wait until the gate is green, then have that noted."""
+        self.scene.until(lambda: set(self.gate().values()) == {"yes"})
+        assert self.move("check")["state"] == "GateGreen"
+
+
+def walk(scene: Scene, guide: Guide) -> None:
+    """Go through all phases to the end, then back through all of them."""
+    scene.begin()
+    forth_control_plane(scene, guide)
+    forth_canary(scene, guide)
+    forth_mapping(scene, guide)
+    forth_templates(scene, guide)
+    forth_drain(scene, guide)
+    assert guide.at() == ("drain", "Done")
+    back(scene, guide)
+    assert guide.at() == ("control-plane", "RolledBack")
+    assert guide.move("start")["state"] == "Running"
+
+
+def forth_control_plane(scene, guide):
+    guide.move("start")
+    refused = guide.move("go-on", status=409)
+    assert refused["code"] == "migration.refused"
+    assert "container runtime" in refused["detail"]
+    for kind in KINDS:
+        scene.status(f"old-{kind}", NEW, gpus=2)
+    guide.green()
+    assert guide.move("go-on")["phase"] == "canary"
+
+
+def forth_canary(scene, guide):
+    guide.move("start")
+    assert guide.gate()["gate.canary"] == "no"
+    taint = {"key": CANARY_LABEL, "value": "true", "effect": "NoSchedule"}
+    for kind, labels in KINDS.items():
+        own = {**labels, CANARY_LABEL: "true", PLUGIN_LABEL: "false"}
+        scene.node(f"canary-{kind}", NEW, own, taints=[taint])
+    scene.daemons("dra-driver", DRIVER, {CANARY_LABEL: "true"}, "dra-driver")
+    scene.observe()
+    assert guide.gate()["gate.slices"] == "no"
+    for kind in KINDS:
+        scene.publish(f"canary-{kind}", kind)
+    guide.green()
+    # Both drivers on a node: by what may run there, and by what it offers.
+    scene.label("canary-mig", **{PLUGIN_LABEL: "true"})
+    assert guide.move("check")["state"] == "Running"
+    assert guide.gate()["gate.one_driver"] == "no"
+    scene.label("canary-mig", **{PLUGIN_LABEL: "false"})
+    scene.status("canary-mig", "", gpus=2)
+    assert guide.move("check")["state"] == "Running"
+    scene.status("canary-mig", "", gpus=0)
+    guide.move("pause")
+    guide.move("resume")
+    guide.green()
+    assert guide.move("go-on")["phase"] == "mapping"
+
+
+def forth_mapping(scene, guide):
+    guide.move("start")
+    assert guide.gate() == {"gate.mapped": "no", "gate.implicit": "no"}
+    scene.map(GPU)
+    scene.probe()
+    guide.green()
+    assert guide.move("go-on")["phase"] == "templates"
+
+
+def forth_templates(scene, guide):
+    guide.move("start")
+    assert guide.gate()["gate.claims"] == "no"
+    for kind in KINDS:
+        scene.native(kind)
+    guide.green()
+    assert guide.move("go-on")["phase"] == "drain"
+
+
+def forth_drain(scene, guide):
+    guide.move("start")
+    scene.pod("left", limits={GPU: "1"}, canary=False)
+    scene.until(lambda: guide.gate()["gate.plugin_pods"] == "no")
+    scene.delete("Pod", "left", SPACE)
+    for kind in KINDS:
+        moved = {PLUGIN_LABEL: "false", CANARY_LABEL: "true"}
+        scene.label(f"old-{kind}", **moved)
+        scene.status(f"old-{kind}", "", gpus=0)
+        scene.publish(f"old-{kind}", kind)
+    scene.until(
+        lambda: (
+            guide.gate()
+            == {
+                "gate.plugin_gone": "yes",
+                "gate.plugin_pods": "yes",
+                "gate.all_in_slices": "yes",
+                "gate.switched": "no",
+            }
+        )
+    )
+    # Both at once are refused.
+    scene.manifest("gpucluster.yaml")
+    refused = guide.move("go-on", status=409)
+    assert "not there together" in refused["detail"]
+    scene.delete("GPUCluster", "gpu-cluster")
+    scene.delete("ClusterPolicy", "cluster-policy")
+    scene.manifest("gpucluster.yaml")
+    guide.green()
+    guide.move("go-on")
+
+
+def back(scene, guide):
+    """Undo the phases from the last to the first; each gate is green no more."""
+    guide.move("go-back", status=422)
+    guide.move("go-back", "Drivers crash on two nodes.")
+    assert guide.at() == ("drain", "RolledBack")
+    scene.delete("GPUCluster", "gpu-cluster")
+    scene.policy()
+    for kind in KINDS:
+        scene.delete("ResourceSlice", f"old-{kind}-gpus")
+        scene.label(f"old-{kind}", **{PLUGIN_LABEL: "true", CANARY_LABEL: None})
+        scene.status(f"old-{kind}", "", gpus=2)
+    scene.until(lambda: guide.gate()["gate.plugin_gone"] == "no")
+    assert guide.gate()["gate.switched"] == "no"
+
+    guide.move("go-back", "Jobs fail.")
+    for kind in KINDS:
+        scene.delete("Pod", f"native-{kind}", SPACE)
+        scene.delete("ResourceClaimTemplate", f"one-{kind}", SPACE)
+    scene.until(lambda: guide.gate()["gate.claims"] == "no")
+
+    guide.move("go-back", "Jobs fail.")
+    for pod in scene.client.list("Pod")["items"]:
+        if pod["metadata"]["namespace"] == SPACE:
+            scene.delete("Pod", pod["metadata"]["name"], SPACE)
+    scene.map(None)
+    scene.until(lambda: set(guide.gate().values()) == {"no"})
+
+    guide.move("go-back", "Jobs fail.")
+    for kind in KINDS:
+        scene.delete("ResourceSlice", f"canary-{kind}-gpus")
+        scene.delete("Node", f"canary-{kind}")
+    scene.delete("DaemonSet", "nvidia-dra-driver", "dra-driver")
+    scene.until(lambda: guide.gate()["gate.canary"] == "no")
+    assert guide.gate()["driver.ready"] == "no"
+
+    guide.move("go-back", "Nodes are rolled back.")
+    for kind in KINDS:
+        scene.status(f"old-{kind}", OLD, gpus=2)
+    scene.until(lambda: guide.gate()["gate.runtimes"] == "no")
