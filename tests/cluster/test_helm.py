@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +23,7 @@ ROOT = Path(__file__).parents[2]
 CHART = ROOT / "deploy" / "helm" / "slicewise"
 SPACE = "gpu-portal"
 KUBECTL = Path(sys.executable).with_name("kubectl")
+BLOCK = re.compile(r"^```sh cluster\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ALL = [
     *("--set", "admission.enabled=true", "--set", "ingress.enabled=true"),
     *(
@@ -203,6 +208,62 @@ def test_it_is_installed_changed_and_taken_away(plane, helm, kubectl):
     helm("uninstall", "slicewise", "-n", SPACE, "--no-hooks", kubeconfig=config)
     left = json.loads(kubectl("get", "deployments", "-n", SPACE, "-o", "json"))["items"]
     assert left == []
+
+
+@contextlib.contextmanager
+def _jobs_end(plane: ControlPlane, space: str) -> Iterator[None]:
+    """Say of each Job's pod that it succeeded, as a kubelet would once it had run it."""
+    over = threading.Event()
+
+    def work() -> None:
+        client = plane.client()
+        while not over.wait(0.2):
+            for pod in client.call("GET", f"/api/v1/namespaces/{space}/pods")["items"]:
+                owners = pod["metadata"].get("ownerReferences", [])
+                if owners and owners[0]["kind"] == "Job":
+                    pod |= {"apiVersion": "v1", "kind": "Pod"}
+                    client.patch(pod, {"status": {"phase": "Succeeded"}}, "status")
+        client.close()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def test_the_admin_guide_installs_it_as_written(plane, kubectl, tmp_path):
+    """Word for word; only the kubelet that runs the migration is played."""
+    install, remove = BLOCK.findall((ROOT / "docs" / "admin.md").read_text())
+    programs = f"{build.helm().parent}:{KUBECTL.parent}:{os.environ['PATH']}"
+    env = os.environ | {"PATH": programs, "KUBECONFIG": str(plane.kubeconfig())}
+    env |= {f"HELM_{k}_HOME": str(tmp_path / k) for k in ("CACHE", "CONFIG", "DATA")}
+
+    def done(block: str) -> None:
+        command = ["bash", "-euo", "pipefail", "-c", block]
+        said = subprocess.run(
+            command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=120
+        )
+        assert said.returncode == 0, f"{block}{said.stdout}{said.stderr}"
+
+    with _jobs_end(plane, "slicewise"):
+        done(install)
+
+    found = json.loads(kubectl("get", "deployments", "-n", "slicewise", "-o", "json"))
+    images = {
+        each["metadata"]["name"]: each["spec"]["template"]["spec"]["containers"][0][
+            "image"
+        ]
+        for each in found["items"]
+    }
+    assert set(images) == {
+        f"slicewise-{p}" for p in ("web", "watcher", "worker", "beat")
+    }
+    assert set(images.values()) == {"REGISTRY/slicewise:0.1.0"}
+    done(remove)
+    assert kubectl("get", "deployments", "-n", "slicewise", "-o", "name") == ""
 
 
 def test_a_service_monitor_is_taken_where_its_kind_is(plane, helm, kubectl):

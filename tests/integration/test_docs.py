@@ -32,6 +32,25 @@ def test_what_it_says_works(guide, tmp_path):
         assert done.returncode == 0, f"{block}{done.stdout}{done.stderr}"
 
 
+LINK = re.compile(r"\]\(([^)#\s]+)|(?:src|srcset)=\"([^\"]+)")
+WRITTEN = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.stem)
+def test_its_links_lead_somewhere(page):
+    links = {one or other for one, other in LINK.findall(page.read_text())}
+    inside = [link for link in links if not link.startswith(("http:", "https:"))]
+    assert [link for link in inside if not (page.parent / link).exists()] == []
+
+
+def test_every_picture_is_there_in_both_themes():
+    script = (ROOT / "scripts" / "pictures.py").read_text()
+    wanted = re.findall(r"^    \"(\w+)\": \((?:ADA|DORA)", script, re.MULTILINE)
+    made = {path.stem for path in (ROOT / "docs" / "img").glob("*.png")}
+    assert len(wanted) > 5
+    assert made == {*wanted, *(f"{name}-dark" for name in wanted)}
+
+
 def test_there_are_such_pages():
     assert {path.stem for path in PAGES} >= {"admin", "runbook"}
 
