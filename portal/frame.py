@@ -45,6 +45,7 @@ SECTIONS = (
         (
             ("presets", "claims:preset-list", True, _("Presets")),
             ("compose", "claims:compose", True, pgettext_lazy("navigation", "Compose")),
+            ("convert", "adoption:convert", True, _("Convert workloads")),
             ("requests", "claims:request-list", False, _("My requests")),
             ("claims", "claims:claim-list", True, _("All claims")),
         ),
@@ -59,6 +60,8 @@ SECTIONS = (
             ("admission", "admission:overview", False, _("Admission")),
             ("budgets", "budgets:budget-list", False, _("Quotas and budgets")),
             ("audit", "audit:audit-list", False, _("Audit")),
+            ("people", "accounts:person-list", False, _("People")),
+            ("tenants", "accounts:tenant-list", False, _("Teams")),
             ("groups", "accounts:group-list", False, _("Groups")),
             ("adoption", "adoption:readiness", True, _("Adoption")),
         ),
@@ -70,6 +73,7 @@ DEMANDS = {
     "admission": Permission.MANAGE_ADMISSION,
     "audit": Permission.SEE_AUDIT,
     "groups": Permission.MANAGE_PEOPLE,
+    "people": Permission.MANAGE_PEOPLE,
     "exposure": Permission.SEE_EXPOSURE,
 }
 COLUMNS = (

@@ -83,6 +83,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "portal.accounts.oidc.RenewalMiddleware",
     "portal.accounts.middleware.LoginRequiredMiddleware",
+    "portal.accounts.middleware.SecondFactorMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -159,6 +160,9 @@ PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.Argon2PasswordHasher",
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",
 ]
+# Roles whose people must have a second factor, where they sign in with a password:
+# approver, admin, auditor, or everyone. Empty: whoever wants one has one.
+SLICEWISE_SECOND_FACTOR_ROLES = env.list("SLICEWISE_SECOND_FACTOR_ROLES", default=[])
 AUTH_PASSWORD_VALIDATORS = [
     {
         "NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"

@@ -18,9 +18,14 @@ from django.utils.translation import gettext_lazy as _
 
 from portal.accounts.domain.roles import Permission, Role, permissions_of
 
-_not_system = RegexValidator(
+not_system = RegexValidator(
     r"^(?!system:)[A-Za-z0-9:@._-]+$",
     _("A name that starts with “system:” belongs to Kubernetes itself."),
+)
+
+_dns_label = RegexValidator(
+    r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+    _("A namespace is written in small letters, digits and “-”, such as ai-training."),
 )
 
 
@@ -28,7 +33,7 @@ _not_system = RegexValidator(
     pghistory.InsertEvent(),
     pghistory.UpdateEvent(),
     append_only=True,
-    fields=["id", "username", "roles", "is_active", "password_set_at"],
+    fields=["id", "username", "roles", "is_active", "password_set_at", "link_given_at"],
     model_name="UserEvent",
 )
 class User(AbstractUser):
@@ -55,6 +60,9 @@ class User(AbstractUser):
 
     # When the password was last set by its owner; null: by whoever made the account.
     password_set_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    # When an administrator last got the link by which one chooses a password.
+    link_given_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     # What a token lets through; None where the person themself is here.
     limited_to: frozenset[Permission] | None = None
@@ -92,7 +100,7 @@ class Tenant(models.Model):
     """
 
     name = models.SlugField(max_length=63, unique=True)
-    group = models.CharField(max_length=128, unique=True, validators=[_not_system])
+    group = models.CharField(max_length=128, unique=True, validators=[not_system])
     version = models.PositiveIntegerField(default=1, editable=False)
     members: models.ManyToManyField[User, Membership] = models.ManyToManyField(
         User, through="Membership", related_name="tenants"
@@ -136,7 +144,7 @@ class TenantNamespace(models.Model):
 
     tenant = models.ForeignKey(Tenant, models.CASCADE, related_name="namespaces")
     cluster = models.CharField(max_length=63, help_text="the cluster's name")
-    namespace = models.CharField(max_length=63)
+    namespace = models.CharField(max_length=63, validators=[_dns_label])
 
     class Meta:
         constraints = [

@@ -10,6 +10,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from portal.accounts.models import Membership, Tenant, TenantNamespace, User
+from portal.audit.context import acting
 from portal.core.errors import PortalError
 
 if TYPE_CHECKING:
@@ -42,6 +43,13 @@ def keep_tenant(
             cluster=cluster, namespace=namespace, defaults={"tenant": tenant}
         )
     return tenant
+
+
+def password_was_set(user: User, *, request_id: str, now: datetime) -> None:
+    """Store a password that a person has just set themself, and when."""
+    user.password_set_at = now
+    with acting(actor=user.username, request_id=request_id):
+        user.save(update_fields=["password", "password_set_at"])
 
 
 class NameTaken(PortalError):

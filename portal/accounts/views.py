@@ -12,7 +12,8 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 from django.views.i18n import set_language
 
-from portal.accounts import provider
+from portal.accounts import provider, second_factor
+from portal.accounts.account_views import ask_for_code
 from portal.accounts.forms import SignInForm
 from portal.core.context_processors import THEMES
 
@@ -33,6 +34,13 @@ class SignIn(auth_views.LoginView):
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """Return what the page shows: also the way by a provider, where one is set."""
         return super().get_context_data(**kwargs, provider=provider.is_on())
+
+    def form_valid(self, form: SignInForm) -> HttpResponse:  # type: ignore[override]
+        """Sign in, or ask for a code first where the person has a second factor."""
+        user = form.get_user()
+        if second_factor.is_on(user):
+            return ask_for_code(self.request, user, self.get_success_url())
+        return super().form_valid(form)
 
     def form_invalid(self, form: SignInForm) -> HttpResponse:  # type: ignore[override]
         """Show the form again with what went wrong."""
