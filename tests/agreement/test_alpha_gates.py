@@ -33,14 +33,22 @@ GATES = {
     "DRAPartitionableDevicesType": ("DRAResourcePoolStatus",),
     "DRAWorkloadResourceClaims": ("GenericWorkload",),
 }
+# What their controllers and the scheduler wait for before they do anything.
+SERVED = {
+    "DRAResourcePoolStatus": "resource.k8s.io/v1alpha3",
+    "GenericWorkload": "scheduling.k8s.io/v1beta1",
+}
 CLAIMS = 40
 
 
 @pytest.mark.parametrize("gate", GATES)
 def test_agrees_with_the_gate_on(gate, row, capsys):
     gates = dict.fromkeys((gate, *GATES[gate]), True)
-    setting = Setting(gate, NEWEST, Features(37), gates)
-    with ControlPlane(NEWEST, gates=setting.gates) as plane:
+    served = {SERVED[each]: True for each in gates if each in SERVED}
+    setting = Setting(gate, NEWEST, Features(37), gates, served)
+    with ControlPlane(
+        NEWEST, gates=setting.gates, runtime_config=setting.served
+    ) as plane:
         walk = Walk(plane, row(plane, setting), setting.features, FIRST_SEED)
         tally = Tally()
         walk.run(CLAIMS, tally)
