@@ -61,6 +61,15 @@ def submission_key(given: str) -> str:
         return str(uuid.uuid4())
 
 
+def content_key(given: str, content: str) -> uuid.UUID:
+    """Return the key of a form with this content.
+
+    Sending it twice is one request; going back, changing it and sending it again
+    is another.
+    """
+    return uuid.uuid5(uuid.UUID(submission_key(given)), content)
+
+
 class FormBuilder:
     """Puts together draft, sentences, verdicts and what the cluster offers."""
 

@@ -11,6 +11,7 @@ from claims.views import (
     claim,
     claims,
     compose,
+    domains,
     importing,
     preset_admin,
     presets,
@@ -24,6 +25,7 @@ from claims.views import (
 app_name = "claims"
 urlpatterns = [
     path("c/<str:cluster>/compose/", compose.compose, name="compose"),
+    path("c/<str:cluster>/compose/domain/", domains.compose, name="compose-domain"),
     path(
         "c/<str:cluster>/compose/availability/",
         builder.compose_availability,

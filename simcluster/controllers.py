@@ -10,6 +10,7 @@ from collections import Counter
 from inventory.domain.engine import NodeAnswer, Outcome
 from simcluster.binding import Binder, Pace
 from simcluster.daemons import count_daemons
+from simcluster.domains import tend_domains
 from simcluster.engine import DECISIVE, Engine
 from simcluster.extended import Extended, Group
 from simcluster.kinds import (
@@ -74,6 +75,7 @@ class Controllers:
         self._end_pods()
         self._collect_garbage()
         count_daemons(self._store)
+        tend_domains(self._store)
         for claim in self._store.items(CLAIM):
             self._release(claim)
         for pod in self._store.items(POD):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from simcluster.kinds import (
     CLAIM,
+    COMPUTE_DOMAIN,
     NAMESPACE,
     NODE,
     POD,
@@ -55,6 +56,8 @@ def fill_in(kind: Kind, body: Object, now: str) -> None:
         body["status"] = {"phase": "Pending", "qosClass": "BestEffort"}
     elif kind in (SLICE, TAINT_RULE):
         _fill_in_taints(body.get("spec", {}), now)
+    elif kind == COMPUTE_DOMAIN and (channel := body.get("spec", {}).get("channel")):
+        channel.setdefault("allocationMode", "Single")
     if kind == CLAIM:
         body["status"] = {}
 

@@ -5,6 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from inventory.domain.kinds import (
+    LOCAL_QUEUE,
+    QUEUED_WORKLOAD,
+    WORKLOAD_KINDS,
+    WORKLOAD_PRIORITY_CLASS,
+)
+
 Object = dict[str, Any]
 
 _VERBS = [
@@ -66,6 +73,9 @@ ROLE_BINDING = Kind("RoleBinding", "rolebindings", _RBAC, namespaced=True)
 CLUSTER_ROLE = Kind("ClusterRole", "clusterroles", _RBAC)
 CLUSTER_ROLE_BINDING = Kind("ClusterRoleBinding", "clusterrolebindings", _RBAC)
 DAEMON_SET = Kind("DaemonSet", "daemonsets", "apps", "v1", True, True, True)
+COMPUTE_DOMAIN = Kind(
+    "ComputeDomain", "computedomains", _NVIDIA, "v1beta1", True, True, True
+)
 
 KINDS = (
     NAMESPACE,
@@ -85,9 +95,20 @@ KINDS = (
     CLUSTER_ROLE,
     CLUSTER_ROLE_BINDING,
     DAEMON_SET,
+    *(
+        Kind(kind.kind, kind.plural, kind.group, kind.versions[0], True, True, True)
+        for kind in WORKLOAD_KINDS
+        if kind.group in ("apps", "batch") and kind.kind != "DaemonSet"
+    ),
+    *(
+        Kind(
+            kind.kind, kind.plural, kind.group, kind.versions[0], kind.namespaced, True
+        )
+        for kind in (QUEUED_WORKLOAD, LOCAL_QUEUE, WORKLOAD_PRIORITY_CLASS)
+    ),
     Kind("ClusterPolicy", "clusterpolicies", _OPERATOR, "v1", False, True, True),
     Kind("GPUCluster", "gpuclusters", _OPERATOR, "v1alpha1", False, True, True),
-    Kind("ComputeDomain", "computedomains", _NVIDIA, "v1beta1", True, True, True),
+    COMPUTE_DOMAIN,
 )
 BY_PATH = {(kind.group, kind.version, kind.plural): kind for kind in KINDS}
 BY_NAME = {(kind.api_version, kind.name): kind for kind in KINDS}

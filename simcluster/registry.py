@@ -11,7 +11,16 @@ from typing import Any
 
 from simcluster import refusals
 from simcluster.defaults import fill_in
-from simcluster.kinds import CLAIM, NAMESPACE, NODE, POD, TEMPLATE, Kind, Object
+from simcluster.kinds import (
+    CLAIM,
+    COMPUTE_DOMAIN,
+    NAMESPACE,
+    NODE,
+    POD,
+    TEMPLATE,
+    Kind,
+    Object,
+)
 from simcluster.patches import json_patched, merged
 from simcluster.refusals import MODIFIED, Cause, Refusal, bad_request
 from simcluster.schema import Schemas
@@ -259,7 +268,8 @@ def _grace(kind: Kind, body: Object, options: Object) -> int:
 def _demand_mutable(kind: Kind, name: str, old: Object, new: Object) -> None:
     """Raise Refusal where an update changes what cannot change."""
     found = []
-    if kind in (CLAIM, TEMPLATE) and new.get("spec") != old["spec"]:
+    fixed = (CLAIM, TEMPLATE, COMPUTE_DOMAIN)
+    if kind in fixed and new.get("spec") != old["spec"]:
         shown = None if kind == CLAIM else new.get("spec")
         found.append(Cause("Invalid", "spec", "field is immutable", shown))
     status, before = new.get("status", {}), old.get("status", {})

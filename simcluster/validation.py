@@ -7,7 +7,16 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import NamedTuple
 
 from simcluster.defaults import claim_spec, leaves
-from simcluster.kinds import CLAIM, CLASS, NAMESPACE, SLICE, TEMPLATE, Kind, Object
+from simcluster.kinds import (
+    CLAIM,
+    CLASS,
+    COMPUTE_DOMAIN,
+    NAMESPACE,
+    SLICE,
+    TEMPLATE,
+    Kind,
+    Object,
+)
 from simcluster.refusals import Cause
 
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
@@ -54,6 +63,8 @@ _CHOICES = {
     "effect": ("NoExecute", "NoSchedule", "None"),
 }
 
+_MODES_OF_CHANNELS = ("All", "Single")
+
 Causes = Iterator[Cause]
 
 
@@ -75,6 +86,8 @@ async def problems(kind: Kind, body: Object, judge: Judge) -> list[Cause]:
         found += _claim(claim_spec(kind, body)["devices"], path)
     elif kind == SLICE:
         found += _slice(body.get("spec", {}))
+    elif kind == COMPUTE_DOMAIN:
+        found += _domain(body.get("spec") or {})
     return found + await _expressions(list(_selectors(kind, body)), judge)
 
 
@@ -225,6 +238,22 @@ def _one_of(holder: Object, field: str, path: str) -> Causes:
     if value not in choices:
         text = "supported values: " + ", ".join(f'"{choice}"' for choice in choices)
         yield Cause("NotSupported", f"{path}.{field}", text, value)
+
+
+def _domain(spec: Object) -> Causes:
+    if not isinstance(spec.get("numNodes"), int):
+        yield Cause("Required", "spec.numNodes")
+    channel = spec.get("channel") or {}
+    if not (channel.get("resourceClaimTemplate") or {}).get("name"):
+        yield Cause("Required", "spec.channel.resourceClaimTemplate.name")
+    if channel.get("allocationMode", "Single") not in _MODES_OF_CHANNELS:
+        yield from _one_of_modes(channel)
+
+
+def _one_of_modes(channel: Object) -> Causes:
+    text = "supported values: " + ", ".join(f'"{each}"' for each in _MODES_OF_CHANNELS)
+    place = "spec.channel.allocationMode"
+    yield Cause("NotSupported", place, text, channel["allocationMode"])
 
 
 def _slice(spec: Object) -> Causes:

@@ -5,7 +5,8 @@ what was created with what the dry run answered. The digest is over the claim's
 spec alone (of a template: the spec inside), defaulted, so that a template and the
 claims made from it carry the same one.
 
-Source: resource.k8s.io/v1 ResourceClaim, ResourceClaimTemplate.
+Source: resource.k8s.io/v1 ResourceClaim, ResourceClaimTemplate; resource.nvidia.com
+ComputeDomain, whose spec is pinned whole.
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 API_VERSION = "resource.k8s.io/v1"
+DOMAIN_API_VERSION = "resource.nvidia.com/v1beta1"
 TEMPLATE = "ResourceClaimTemplate"
 CLAIM = "ResourceClaim"
+DOMAIN = "ComputeDomain"
 KINDS = (CLAIM, TEMPLATE)
 MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
 MANAGED_BY = "slicewise"
@@ -86,8 +89,9 @@ def canonical(
         for key in _KEPT_METADATA
         if manifest["metadata"].get(key)
     }
+    is_domain = manifest["kind"] == DOMAIN
     body = {
-        "apiVersion": API_VERSION,
+        "apiVersion": DOMAIN_API_VERSION if is_domain else API_VERSION,
         "kind": manifest["kind"],
         "metadata": _traced(_marked(kept, request_id), trace),
         "spec": spec,
@@ -109,6 +113,17 @@ def _marked(metadata: Mapping[str, Any], request_id: str) -> dict[str, Any]:
         REQUEST_LABEL: request_id,
     }
     return {**metadata, "labels": labels}
+
+
+def named_by_pods(manifest: Mapping[str, Any]) -> tuple[str, str]:
+    """Return kind and name of what pods name to use an object that was asked for.
+
+    Of a ComputeDomain that is the template which its controller makes.
+    """
+    if manifest["kind"] != DOMAIN:
+        return manifest["kind"], manifest["metadata"]["name"]
+    channel = manifest["spec"].get("channel") or {}
+    return TEMPLATE, str((channel.get("resourceClaimTemplate") or {}).get("name", ""))
 
 
 def request_id_of(body: Mapping[str, Any]) -> str:

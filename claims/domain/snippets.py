@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from claims.domain.manifest import KINDS, TEMPLATE
+from claims.domain.manifest import DOMAIN, KINDS, TEMPLATE, named_by_pods
 from claims.domain.pod import LONGEST_PREFIX, REF, pod_using
 
 if TYPE_CHECKING:
@@ -53,11 +53,11 @@ class Uses:
 
 def uses_of(manifest: Mapping[str, Any], image: str = IMAGE) -> Uses | None:
     """Return what a manifest gives workloads to use; None where it is no claim."""
-    if manifest.get("kind") not in KINDS:
+    if manifest.get("kind") not in (*KINDS, DOMAIN):
         return None
-    metadata = manifest["metadata"]
-    namespace = str(metadata.get("namespace") or "default")
-    return Uses(str(manifest["kind"]), str(metadata["name"]), namespace, image)
+    namespace = str(manifest["metadata"].get("namespace") or "default")
+    kind, name = named_by_pods(manifest)
+    return Uses(kind, str(name), namespace, image)
 
 
 def offered(uses: Uses) -> tuple[Workload, ...]:
@@ -143,11 +143,11 @@ def _replicated(shape: Workload, uses: Uses) -> list[Json]:
     return [service, {**kind, "metadata": metadata, "spec": spec}]
 
 
-def kustomization(files: list[str], namespace: str) -> Json:
-    """Return a Kustomization over files beside it."""
-    return {
+def kustomization(files: list[str], namespace: str = "") -> Json:
+    """Return a Kustomization over files beside it, which may set their namespace."""
+    head = {
         "apiVersion": "kustomize.config.k8s.io/v1beta1",
         "kind": "Kustomization",
-        "namespace": namespace,
-        "resources": files,
     }
+    placed = {"namespace": namespace} if namespace else {}
+    return {**head, **placed, "resources": files}

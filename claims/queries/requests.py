@@ -11,6 +11,7 @@ from django.db.models import Q, QuerySet
 
 from claims.domain.follow import Applied, Following, ObjectState, follow
 from claims.domain.lifecycle import WORKED_ON
+from claims.domain.manifest import named_by_pods
 from claims.models import ClaimRequest
 from inventory.models import KubeObject
 from portal.accounts.domain.roles import Permission
@@ -98,9 +99,9 @@ def _entry(row: Any) -> TimelineEntry:
 
 
 def applied_object(claim_request: ClaimRequest) -> Applied:
-    """Return the object that a request makes, as `follow` wants it."""
-    plan = claim_request.plan
-    return Applied(plan.kind, plan.name, str(claim_request.public_id))
+    """Return what pods name to use what a request makes, as `follow` wants it."""
+    kind, name = named_by_pods(claim_request.plan.manifest)
+    return Applied(kind, name, str(claim_request.public_id))
 
 
 def following(claim_request: ClaimRequest, *, now: datetime) -> Following | None:

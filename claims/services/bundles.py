@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from django.utils.translation import gettext_lazy as _
 
 from claims.domain.checks.asks import shape_findings
-from claims.domain.manifest import KINDS, ordered
+from claims.domain.manifest import CLAIM, DOMAIN, KINDS, TEMPLATE, ordered
 from claims.domain.snippets import (
     IMAGE,
     Workload,
@@ -33,6 +33,7 @@ Json = dict[str, Any]
 _WHEN = (2026, 1, 1, 0, 0, 0)
 YAML, PLAIN, KUSTOMIZE = "yaml", "plain", "kustomize"
 LAYOUTS = (YAML, PLAIN, KUSTOMIZE)
+FILES = {CLAIM: "claim.yaml", TEMPLATE: "template.yaml", DOMAIN: "domain.yaml"}
 
 WORDS: dict[Workload, _StrPromise] = {
     Workload.POD: _("A pod"),
@@ -148,7 +149,7 @@ def bundle_files(
         NoBundle: The manifest is no claim and no template.
     """
     text = snippet(manifest, shape, image=image)
-    claim = "claim.yaml" if manifest["kind"] == "ResourceClaim" else "template.yaml"
+    claim = FILES[manifest["kind"]]
     # kubectl applies a folder in the order of its files' names.
     order = ("", "") if layout == KUSTOMIZE else ("10-", "20-")
     files = {
@@ -164,11 +165,15 @@ def bundle_files(
 def bundle(manifest: Mapping[str, Any], shape: Workload, *, layout: str) -> bytes:
     """Return a bundle's files as a zip; arguments and errors as for `bundle_files`."""
     name = str(manifest["metadata"]["name"])
+    return zipped(name, bundle_files(manifest, shape, layout=layout))
+
+
+def zipped(folder: str, files: Mapping[str, str]) -> bytes:
+    """Return files in a folder as a zip, the same bytes for the same files."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        files = bundle_files(manifest, shape, layout=layout)
         for file, content in files.items():
-            archive.writestr(zipfile.ZipInfo(f"{name}/{file}", _WHEN), content)
+            archive.writestr(zipfile.ZipInfo(f"{folder}/{file}", _WHEN), content)
     return out.getvalue()
 
 

@@ -10,16 +10,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from claims.domain.checks.findings import Level
+from claims.domain.manifest import DOMAIN
 from claims.domain.paths import field_of
 from claims.services.checking import Checker
+from claims.services.domain_room import looked_at
 from claims.services.finding_sentences import sentence
 from inventory.models import Allocation
 from portal.accounts.domain.roles import Permission
 from portal.accounts.queries import namespaces_of
 
 if TYPE_CHECKING:
+    from claims.domain.checks.findings import Finding
     from claims.domain.draft import Draft
     from claims.domain.preview import Preview
+    from claims.services.domain_room import DomainPreview
     from inventory.models import Cluster
     from portal.accounts.models import User
 
@@ -60,7 +64,7 @@ class Diagnosed:
     """All findings, errors first, and the preview that they were made with."""
 
     findings: tuple[Diagnosis, ...]
-    preview: Preview | None
+    preview: Preview | DomainPreview | None
 
     @property
     def errors(self) -> tuple[Diagnosis, ...]:
@@ -91,10 +95,16 @@ def diagnose(
     Raises:
         EngineUnavailable, EngineDeadline, EngineRefused: each says what to do.
     """
-    checked = Checker(cluster).check(manifest, earlier=[], mine=[])
+    listed: list[Finding]
+    preview: Preview | DomainPreview | None
+    if manifest["kind"] == DOMAIN:
+        listed, preview = looked_at(cluster, manifest)
+    else:
+        checked = Checker(cluster).check(manifest, earlier=[], mine=[])
+        listed, preview = checked.findings, checked.preview
     hidden = hidden_from(user, cluster)
     findings = []
-    for found in checked.findings:
+    for found in listed:
         name = field_of(found.path, draft) if draft else ""
         fix = f"fix:{name}:{found.replacement}" if found.replacement and name else ""
         findings.append(
@@ -111,7 +121,7 @@ def diagnose(
             )
         )
     findings.sort(key=lambda each: _ORDER.index(each.level))
-    return Diagnosed(tuple(findings), checked.preview)
+    return Diagnosed(tuple(findings), preview)
 
 
 def hidden_from(user: User, cluster: Cluster) -> frozenset[str]:

@@ -284,6 +284,36 @@ SENTENCES: dict[str, _StrPromise] = {
         "Being deleted; waits for %(users)s (%(finalizers)s). Its devices stay in use until then."
     ),
     "claim.idle": _("Holds %(count)s devices and is used by no pod."),
+    "domain.invalid.fields": _("Fields are expected here (name: value)."),
+    "domain.invalid.unknown": _(
+        "A ComputeDomain has no field “%(field)s” here; the API server refuses it."
+    ),
+    "domain.invalid.no_name": _("Give it a name."),
+    "domain.invalid.name": _(
+        "“%(value)s” is no object name: use lower-case letters, digits, “-” and “.”."
+    ),
+    "domain.invalid.nodes": _(
+        "“%(value)s” is no number of nodes: give a whole number up to %(most)s, 0 to let the domain grow with its pods."
+    ),
+    "domain.invalid.mode": _("allocationMode is Single or All."),
+    "domain.not_served": _(
+        "This cluster does not serve ComputeDomains: its administrator has to install NVIDIA’s DRA driver with them on."
+    ),
+    "domain.template_taken": _(
+        "A template “%(name)s” is in this namespace already, and the domain’s controller makes its own: choose another name for it."
+    ),
+    "domain.too_few_nodes": _(
+        "It needs %(wanted)s nodes of one NVLink clique with free channels; the best clique has %(most)s now."
+    ),
+    "domain.too_few_nodes.none": _(
+        "It needs %(wanted)s nodes of one NVLink clique with free channels; no node publishes channels now."
+    ),
+    "domain.clique_unknown": _(
+        "Whether there is room is unknown: of %(count)s nodes it is not known to which NVLink clique they belong, or whether their channel is free."
+    ),
+    "domain.nodes_deprecated": _(
+        "The driver deprecates a fixed number of nodes: with 0 the domain grows with its pods."
+    ),
 }
 
 

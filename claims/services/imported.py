@@ -49,15 +49,36 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
+class ClaimFit:
+    """Whether a claim or template of an import would fit as the cluster is now.
+
+    Attributes:
+        nodes: where it fits, sorted.
+        undecided: on how many more the search did not end in time.
+        total: of how many nodes.
+        error: what ends scheduling everywhere, in words; "" where nothing does.
+    """
+
+    name: str
+    nodes: tuple[str, ...]
+    undecided: int
+    total: int
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
 class ImportedDocument:
     """One document of the text.
 
     Attributes:
         number: 1-based, in the text.
         before, after: its text; `after` has the documents that were added.
+        written: the same as `after`, without those.
         checked: whether the result went through all checks.
         fitting: how many nodes could hold it now; None where that was not asked.
         parts: name and text of each claim or template that the composer could take.
+        added: of those, the ones that repairs brought.
+        fits: what was previewed of them.
     """
 
     number: int
@@ -71,6 +92,9 @@ class ImportedDocument:
     checked: bool = False
     fitting: int | None = None
     parts: tuple[tuple[str, str], ...] = ()
+    written: str = ""
+    added: tuple[tuple[str, str], ...] = ()
+    fits: tuple[ClaimFit, ...] = ()
 
     @property
     def diff(self) -> str:

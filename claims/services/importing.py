@@ -22,7 +22,7 @@ from claims.services.imported import (
     Imported,
     ImportedDocument,
 )
-from claims.services.repairing import CLAIMS, Repairer, WorkObject
+from claims.services.repairing import CLAIMS, Repairer, WorkObject, fit_of
 from claims.services.yaml_source import Piece, Source, added_text, pieces_of
 from claims.services.yaml_text import UnreadableYaml, dump
 from inventory.gateways.lines import line_finders
@@ -139,18 +139,16 @@ def _finished(document: _Document) -> ImportedDocument:
         faults.append(document.problem)
     faults.sort(key=lambda each: each.line or 0)
     first = document.objects[0].body if document.objects else {}
-    after = document.source.written() if document.source else before
+    written = after = document.source.written() if document.source else before
     adds = [body for each in document.objects for body in each.adds]
     if adds:
         after += ("" if after.endswith("\n") else "\n") + added_text(adds)
     is_one = len(document.objects) == 1
-    own = [document.source.written()] if document.source else []
+    own = [written] if document.source else []
     whole = own if is_one and str(first.get("kind")) in CLAIMS else []
-    parts = [
-        *((str(at(first, ("metadata", "name")) or ""), text) for text in whole),
-        *((str(body["metadata"]["name"]), dump(body)) for body in adds),
-    ]
-    previews = [each.preview for each in document.objects if each.preview]
+    added = tuple((str(body["metadata"]["name"]), dump(body)) for body in adds)
+    named = ((str(at(first, ("metadata", "name")) or ""), text) for text in whole)
+    fits = [fit_of(*each) for work in document.objects for each in work.previews]
     return ImportedDocument(
         document.number,
         document.piece.line,
@@ -161,6 +159,9 @@ def _finished(document: _Document) -> ImportedDocument:
         before,
         after,
         checked=any(each.checked for each in document.objects),
-        fitting=len(previews[0].fitting) if previews else None,
-        parts=tuple(parts),
+        fitting=len(fits[0].nodes) if fits else None,
+        parts=(*named, *added),
+        written=written,
+        added=added,
+        fits=tuple(fits),
     )

@@ -30,8 +30,17 @@ from claims.services.checking import Checker, world_of
 from claims.services.diagnosing import hidden_from
 from claims.services.finding_sentences import sentence
 from claims.services.import_sentences import import_sentence
-from claims.services.imported import DECLINED, LEFT, OFFERED, REPAIRED, Fault
+from claims.services.imported import (
+    DECLINED,
+    LEFT,
+    OFFERED,
+    REPAIRED,
+    ClaimFit,
+    Fault,
+)
+from claims.services.why_sentences import pod_error_sentence
 from claims.services.yaml_edits import edit
+from inventory.domain.engine import Outcome
 from inventory.gateways.engine import EngineRefused
 from inventory.models import KubeObject
 from portal.accounts.domain.roles import Permission
@@ -71,7 +80,7 @@ class WorkObject:
     faults: dict[str, Fault] = field(default_factory=dict)
     adds: list[Json] = field(default_factory=list)
     checked: bool = False
-    preview: Preview | None = None
+    previews: list[tuple[str, Preview]] = field(default_factory=list)
 
     @property
     def kind(self) -> str:
@@ -293,7 +302,8 @@ class Repairer:
             self._unchecked([each], error)
             return
         each.checked = True
-        each.preview = each.preview or checked.preview
+        if checked.preview:
+            each.previews.append((str(item["metadata"]["name"]), checked.preview))
         foreign = not item["metadata"].get("namespace")
         told = {(f.code, f.path) for f in each.faults.values() if f.state != REPAIRED}
         for found in checked.findings:
@@ -313,6 +323,18 @@ class Repairer:
             prefix + sentence(found, hide=self.hidden),
             LEFT,
         )
+
+
+def fit_of(name: str, preview: Preview) -> ClaimFit:
+    """Return what a preview says of a claim, as an import shows it."""
+    outcomes = [node.outcome for node in preview.nodes.values()]
+    return ClaimFit(
+        name,
+        tuple(preview.fitting),
+        outcomes.count(Outcome.UNDECIDED),
+        len(outcomes),
+        pod_error_sentence(preview),
+    )
 
 
 def _state(repair: Repair) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.utils.translation import gettext as _
 
-from claims.domain.manifest import KINDS
+from claims.domain.manifest import DOMAIN, DOMAIN_API_VERSION, KINDS
 from claims.services.diagnosing import diagnose
 from claims.services.submit import SubmitRefused, submit
 from inventory.domain.convert import to_v1
@@ -47,7 +47,7 @@ class Ask:
     """What is asked for, and why and until when.
 
     Attributes:
-        manifest: a ResourceClaim or ResourceClaimTemplate.
+        manifest: a ResourceClaim, ResourceClaimTemplate or ComputeDomain.
         justification: for those who approve.
         ends_at: when it ends by itself; None for never.
     """
@@ -94,12 +94,16 @@ def sound(manifest: Json) -> Json:
     """Return a manifest in v1 shape with what everything that follows relies on.
 
     Raises:
-        SubmitRefused: It is no claim or template; the path names the field.
+        SubmitRefused: It is nothing that can be asked for; the path names the field.
     """
     version, kind = manifest.get("apiVersion"), manifest.get("kind")
-    if kind not in KINDS or not str(version).startswith(_GROUP):
+    is_domain = (version, kind) == (DOMAIN_API_VERSION, DOMAIN)
+    if not is_domain and (kind not in KINDS or not str(version).startswith(_GROUP)):
         raise SubmitRefused(
-            _("Send a ResourceClaim or ResourceClaimTemplate of resource.k8s.io/v1."),
+            _(
+                "Send a ResourceClaim or ResourceClaimTemplate of resource.k8s.io/v1, or"
+                " a ComputeDomain of resource.nvidia.com/v1beta1."
+            ),
             code="claim.invalid",
             paths=("kind",),
         )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from django.utils.translation import gettext as _
 
 from claims.domain.lifecycle import State
+from claims.domain.manifest import named_by_pods
 from claims.domain.pod import demo_pod
 from claims.services.acting import as_requester
 from portal.core.errors import PortalError
@@ -34,5 +35,6 @@ def start_pod(claim_request: ClaimRequest) -> str:
             % {"state": claim_request.state}
         )
     plan = claim_request.plan
-    pod = demo_pod(plan.kind, plan.name, plan.namespace, str(claim_request.public_id))
+    kind, name = named_by_pods(plan.manifest)
+    pod = demo_pod(kind, name, plan.namespace, str(claim_request.public_id))
     return str(as_requester(claim_request).create(pod)["metadata"]["name"])

@@ -48,7 +48,7 @@ def checks_of(
     if not reading.is_claim:
         return {"is_unfinished": True}
     manifest = manifest_of(draft)
-    ruling = _ruling(user, cluster, manifest, draft)
+    ruling = ruling_of(user, cluster, manifest, draft.lasting)
     try:
         found = diagnose(cluster, user, manifest, draft)
     except PortalError as error:
@@ -56,15 +56,16 @@ def checks_of(
     return {"findings": found.findings, "ruling": ruling}
 
 
-def _ruling(
-    user: User, cluster: Cluster, manifest: dict[str, Any], draft: Draft
+def ruling_of(
+    user: User, cluster: Cluster, manifest: dict[str, Any], lasting: str
 ) -> Ruling:
-    """Return who would have to approve this, and why."""
+    """Return who would have to approve this, and why; it lasts hours, as typed."""
     now = timezone.now()
-    hours = hours_of(draft.lasting)
+    hours = hours_of(lasting)
+    namespace = str(manifest["metadata"].get("namespace") or "")
     wish = Wish(
         user=user,
-        tenant=tenant_of(cluster.name, draft.namespace),
+        tenant=tenant_of(cluster.name, namespace),
         cluster=cluster,
         manifest=manifest,
         now=now,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -23,7 +22,7 @@ from claims.domain.focus import focus_after
 from claims.domain.paths import field_of
 from claims.domain.reading import hours_of, read
 from claims.domain.rewriting import with_change
-from claims.forms import FormBuilder, submission_key
+from claims.forms import FormBuilder, content_key
 from claims.services import yaml_text
 from claims.services.building import finished, started
 from claims.services.catalogue import seen_keys, seen_taints
@@ -43,6 +42,7 @@ from portal.accounts.queries import namespaces_of
 from portal.core.errors import PortalError
 
 if TYPE_CHECKING:
+    import uuid
     from collections.abc import Iterator, Mapping
 
     from claims.services.building import Built
@@ -341,16 +341,10 @@ def _privilege(draft: Draft, now: datetime) -> dict[str, Any]:
 
 
 def _key(request: PortalRequest, manifest: dict[str, Any], draft: Draft) -> uuid.UUID:
-    """Return the key of this form with this content.
-
-    Sending it twice is one request; going back, changing it and sending it again
-    is another.
-    """
-    form = uuid.UUID(submission_key(request.POST.get("submission_key", "")))
     content = yaml_text.dump(manifest)
     if draft.justification or draft.lasting:
         content += f"\0{draft.justification}\0{draft.lasting}"
-    return uuid.uuid5(form, content)
+    return content_key(request.POST.get("submission_key", ""), content)
 
 
 def _refused(error: PortalError, draft: Draft) -> Said:

@@ -34,20 +34,20 @@ def import_manifests(request: PortalRequest, cluster: str) -> HttpResponse:
     status = 200
     if request.method == "POST":
         try:
-            context["text"] = text = _text(request)
+            context["text"] = text = text_given(request)
             found = import_text(
-                row, text, user=request.user, choice=_choice(request, text)
+                row, text, user=request.user, choice=choice_made(request, text)
             )
         except PortalError as error:
             context["problem"], status = error.message, 422
         else:
             if request.POST.get("action") == "download":
                 return _download(found)
-            context |= _shown(found, text)
+            context |= shown(found, text)
     return render(request, "claims/import.html", context, status=status)
 
 
-def _text(request: PortalRequest) -> str:
+def text_given(request: PortalRequest) -> str:
     """Return what was uploaded, or else pasted.
 
     Raises:
@@ -71,7 +71,7 @@ def _text(request: PortalRequest) -> str:
         ) from error
 
 
-def _choice(request: PortalRequest, text: str) -> Choice:
+def choice_made(request: PortalRequest, text: str) -> Choice:
     """Return which repairs are taken; all, where the text is another than was shown."""
     if request.POST.get("for") != _digest(text):
         return Choice()
@@ -89,7 +89,8 @@ def _download(found: Imported) -> HttpResponse:
     return response
 
 
-def _shown(found: Imported, text: str) -> dict[str, Any]:
+def shown(found: Imported, text: str) -> dict[str, Any]:
+    """Return what a page says of an import, document by document."""
     documents = [(each, diff_lines(each.diff)) for each in found.documents]
     repaired = sum(len(each.repaired) for each in found.documents)
     return {

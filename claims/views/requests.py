@@ -17,7 +17,8 @@ from django.views.decorators.vary import vary_on_headers
 
 from claims.domain.follow import FINISHED
 from claims.domain.lifecycle import State, sources_of
-from claims.domain.manifest import ordered
+from claims.domain.manifest import API_VERSION, TEMPLATE, ordered
+from claims.queries.domains import made_domain
 from claims.queries.requests import following, mine, timeline, visible_to
 from claims.services.bundles import snippets_of
 from claims.services.ending import cancel
@@ -172,5 +173,26 @@ def _detail(request: PortalRequest, claim_request: ClaimRequest) -> dict[str, An
             if pod.phase not in FINISHED or not pod.terminating
         ],
         "manifest_yaml": dump(ordered(plan.manifest)),
+        "made": _made(claim_request),
         "snippets": snippets_of(plan.manifest),
     }
+
+
+def _made(claim_request: ClaimRequest) -> dict[str, Any] | None:
+    """Return the ComputeDomain that a request made, and its templates as YAML."""
+    found = made_domain(claim_request)
+    if found is None:
+        return None
+    templates = [
+        (body["metadata"]["name"], dump(ordered(_shown_template(body))))
+        for body in found.templates
+    ]
+    return {"domain": found.domain, "templates": templates}
+
+
+def _shown_template(body: dict[str, Any]) -> dict[str, Any]:
+    """Return a controller's template without what only servers write down."""
+    kept = ("name", "namespace", "labels", "finalizers")
+    metadata = {k: v for k, v in body["metadata"].items() if k in kept}
+    head = {"apiVersion": API_VERSION, "kind": TEMPLATE}
+    return {**head, "metadata": metadata, "spec": body["spec"]}

@@ -89,6 +89,12 @@ CATALOGUE: dict[str, Level] = {
     "claim.extended": _I,
     "claim.deleting": _W,
     "claim.idle": _W,
+    "domain.invalid": _E,
+    "domain.not_served": _E,
+    "domain.template_taken": _E,
+    "domain.too_few_nodes": _W,
+    "domain.clique_unknown": _W,
+    "domain.nodes_deprecated": _I,
 }
 
 # At one path only the first of these is kept.
