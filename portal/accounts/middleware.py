@@ -50,7 +50,7 @@ _OPEN = frozenset(
         *("account", "password-change", "factor-begin", "factor", "factor-image"),
         *("sign-out", "language", "theme"),
     )
-)
+) | {"api:openapi"}
 
 
 class SecondFactorMiddleware(MiddlewareMixin):

@@ -8,9 +8,10 @@ the inventory.
 from __future__ import annotations
 
 import uuid
+from typing import Any, ClassVar
 
 import pghistory
-from django.contrib.auth.models import AbstractUser
+from django.contrib.auth.models import AbstractUser, UserManager
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import RegexValidator
 from django.db import models
@@ -27,6 +28,21 @@ _dns_label = RegexValidator(
     r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
     _("A namespace is written in small letters, digits and “-”, such as ai-training."),
 )
+
+
+class PeopleManager(UserManager["User"]):
+    """Makes people; whoever is made as a superuser has the role of an administrator."""
+
+    def create_superuser(
+        self,
+        username: str,
+        email: str | None = None,
+        password: str | None = None,
+        **extra: Any,
+    ) -> User:
+        """Make the first administrator, as `manage.py createsuperuser` does."""
+        extra.setdefault("roles", [Role.ADMIN.value])
+        return super().create_superuser(username, email, password, **extra)
 
 
 @pghistory.track(
@@ -63,6 +79,8 @@ class User(AbstractUser):
 
     # When an administrator last got the link by which one chooses a password.
     link_given_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    objects: ClassVar[PeopleManager] = PeopleManager()
 
     # What a token lets through; None where the person themself is here.
     limited_to: frozenset[Permission] | None = None
