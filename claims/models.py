@@ -75,6 +75,13 @@ class ClaimRequest(models.Model):
     lease_until = models.DateTimeField(null=True, blank=True)
     retry_at = models.DateTimeField(null=True, blank=True)
     attempt_count = models.IntegerField(default=0)
+    # What it is a new version of, and the preset that it was filled from, if any.
+    revises = models.ForeignKey(
+        "self", models.PROTECT, null=True, blank=True, related_name="revisions"
+    )
+    preset_version = models.ForeignKey(
+        "PresetVersion", models.PROTECT, null=True, blank=True, related_name="+"
+    )
     submitted_at = models.DateTimeField()
     changed_at = models.DateTimeField()
 
@@ -110,6 +117,34 @@ class ClaimRequest(models.Model):
     def shown_message(self) -> str:
         """Why it is where it is, in the language that is active."""
         return shown(self.message, self.said)
+
+
+class ComposeDraft(models.Model):
+    """A form that somebody has not submitted yet; it ends some time after its last change."""
+
+    # The form's own, unique for each owner: nobody learns of another's.
+    public_id = models.UUIDField(default=uuid.uuid4, editable=False)
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="compose_drafts"
+    )
+    cluster = models.ForeignKey(Cluster, models.CASCADE, related_name="+")
+    fields = models.JSONField()  # {"name of a field": ["value", …]}
+    origin = models.CharField(max_length=400, default="", blank=True)
+    created_at = models.DateTimeField()
+    changed_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["owner", "public_id"], name="claims_composedraft_once"
+            )
+        ]
+        indexes = [
+            models.Index(fields=["changed_at"], name="claims_draft_changed"),
+        ]
+
+    def __str__(self) -> str:
+        return f"draft {self.public_id}"
 
 
 @pghistory.track(append_only=True, model_name="PresetEvent")
