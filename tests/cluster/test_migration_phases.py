@@ -71,8 +71,6 @@ def test_the_guard_refuses_both_objects_at_once(plane, scene):
     scene.delete("GPUCluster", "gpu-cluster")
     scene.delete("ClusterPolicy", "cluster-policy")
     scene.policy()
-    for body in guard():
-        client.create(body)
     [wanted] = gpu_cluster()
 
     def refused():
@@ -82,7 +80,16 @@ def test_the_guard_refuses_both_objects_at_once(plane, scene):
             return error.message
         return ""
 
-    said = scene.until(refused)
-    assert "A ClusterPolicy is still there" in said
-    scene.delete("ClusterPolicy", "cluster-policy")
+    made = [client.create(body) for body in guard()]
+    try:
+        said = scene.until(refused)
+        assert "A ClusterPolicy is still there" in said
+        scene.delete("ClusterPolicy", "cluster-policy")
+        scene.until(lambda: not refused())
+        scene.policy()
+        scene.until(refused)
+    finally:
+        for body in made:
+            client.delete(body)
     scene.until(lambda: not refused())
+    scene.delete("ClusterPolicy", "cluster-policy")
