@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
 	"time"
 	"unique"
-	"weak"
 
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
@@ -104,40 +102,50 @@ func newest(all []*resourceapi.ResourceSlice) []*resourceapi.ResourceSlice {
 	})
 }
 
-// group finds the looks of all devices; of has the shape of the slices' devices.
-func group(all []*resourceapi.ResourceSlice, seen reads, past *memory, oneByOne bool) (looks []*look, of [][]*look) {
-	names := make([]lookNames, len(all))
-	before := past.recall(seen)
-	parallel(len(all), func(i int) {
-		view := lens{seen, all[i].Spec.Driver, map[read]bool{}}
-		if names[i] = before[weak.Make(all[i])]; names[i] != nil && !oneByOne {
-			return
-		}
-		names[i] = make(lookNames, len(all[i].Spec.Devices))
-		for d := range all[i].Spec.Devices {
-			if oneByOne {
-				names[i][d] = unique.Make(fmt.Sprint(i, " ", d))
-			} else {
-				names[i][d] = unique.Make(view.look(&all[i].Spec.Devices[d]))
+// group finds the looks of all devices; of has the shape of the slices' devices. Devices that one read can tell apart
+// are put apart, read after read.
+func group(all []*resourceapi.ResourceSlice, seen reads, past *memory) (looks []*look, of [][]*look) {
+	type part struct {
+		number int
+		view   unique.Handle[string]
+	}
+	numbers := make([][]int, len(all))
+	for i, slice := range all {
+		numbers[i] = make([]int, len(slice.Spec.Devices))
+	}
+	for _, at := range append(seen.list(), always) {
+		found, known := past.column(at, all), map[part]int{}
+		for i := range all {
+			for d, view := range found[i] {
+				number, ok := known[part{numbers[i][d], view}]
+				if !ok {
+					number = len(known)
+					known[part{numbers[i][d], view}] = number
+				}
+				numbers[i][d] = number
 			}
 		}
-	})
-	if !oneByOne {
-		past.keep(seen, all, names)
 	}
-	known := map[unique.Handle[string]]*look{}
 	of = make([][]*look, len(all))
 	for i, slice := range all {
-		view := lens{seen, slice.Spec.Driver, map[read]bool{}}
-		for d, name := range names[i] {
-			if known[name] == nil {
-				known[name] = &look{device: view.reduce(&slice.Spec.Devices[d])}
-				if oneByOne {
-					known[name].device = celDevice(slice, &slice.Spec.Devices[d])
-				}
-				looks = append(looks, known[name])
+		of[i] = make([]*look, len(numbers[i]))
+		for d, number := range numbers[i] {
+			if number == len(looks) { // numbers are given in the order of devices
+				looks = append(looks, &look{device: seen.reduce(slice.Spec.Driver, &slice.Spec.Devices[d])})
 			}
-			of[i] = append(of[i], known[name])
+			of[i][d] = looks[number]
+		}
+	}
+	return looks, of
+}
+
+// each gives every device a look of its own, whole.
+func each(all []*resourceapi.ResourceSlice) (looks []*look, of [][]*look) {
+	of = make([][]*look, len(all))
+	for i, slice := range all {
+		for d := range slice.Spec.Devices {
+			looks = append(looks, &look{device: celDevice(slice, &slice.Spec.Devices[d])})
+			of[i] = append(of[i], looks[len(looks)-1])
 		}
 	}
 	return looks, of
@@ -169,7 +177,10 @@ func (s *store) evaluate(ctx context.Context, _ *http.Request, body evaluateBody
 		return out, nil
 	}
 	all := newest(world.slices)
-	looks, of := group(all, seen, world.past, body.OneByOne)
+	looks, of := group(all, seen, world.past)
+	if body.OneByOne {
+		looks, of = each(all)
+	}
 	errs := make([]error, len(looks))
 	took, repeat := make([]time.Duration, len(looks)), time.Duration(1)
 	if body.Measure && len(looks) > 0 {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"slices"
 	"sync"
 	"unique"
@@ -10,42 +9,51 @@ import (
 	resourceapi "k8s.io/api/resource/v1"
 )
 
-// remembered is for how many different sets of reads a cluster's looks are kept.
-const remembered = 8
+// remembered is how many columns of a cluster are kept.
+const remembered = 64
 
-// lookNames are the looks of a slice's devices, in their order.
-type lookNames []unique.Handle[string]
+// views are what a read sees of the devices of a slice, in their order.
+type views []unique.Handle[string]
 
-// memory keeps the looks of the devices of a cluster's slices, for what was read last: slices are replaced and never
-// changed, and a keystroke mostly reads what the one before it did. It holds no slice that is gone.
+// column is what a read sees of all slices.
+type column map[weak.Pointer[resourceapi.ResourceSlice]]views
+
+// memory keeps the columns that were read last: slices are replaced and never changed, and a keystroke mostly reads
+// what the one before it did, or one key more. It holds no slice that is gone.
 type memory struct {
 	sync.Mutex
-	looks map[string]map[weak.Pointer[resourceapi.ResourceSlice]]lookNames
-	order []string // of last use
+	columns map[read]column
+	order   []read // of last use
 }
 
-// recall returns the looks that are known, by slice; they are not to be changed.
-func (m *memory) recall(seen reads) map[weak.Pointer[resourceapi.ResourceSlice]]lookNames {
+// column returns what a read sees of slices. Only what is not known yet is looked at.
+func (m *memory) column(at read, all []*resourceapi.ResourceSlice) []views {
 	m.Lock()
-	defer m.Unlock()
-	return m.looks[fmt.Sprint(seen.list())]
-}
-
-// keep puts the looks of slices in the place of those that were known for these reads.
-func (m *memory) keep(seen reads, all []*resourceapi.ResourceSlice, names []lookNames) {
-	known := make(map[weak.Pointer[resourceapi.ResourceSlice]]lookNames, len(all))
+	before := m.columns[at]
+	m.Unlock()
+	now, found := make(column, len(all)), make([]views, len(all))
+	parallel(len(all), func(i int) {
+		if found[i] = before[weak.Make(all[i])]; found[i] == nil {
+			found[i] = at.views(all[i])
+		}
+	})
 	for i, slice := range all {
-		known[weak.Make(slice)] = names[i]
+		now[weak.Make(slice)] = found[i]
 	}
+	m.keep(at, now)
+	return found
+}
+
+// keep puts a column in the place of the one that was known, and the one that was used least out.
+func (m *memory) keep(at read, now column) {
 	m.Lock()
 	defer m.Unlock()
-	if m.looks == nil {
-		m.looks = map[string]map[weak.Pointer[resourceapi.ResourceSlice]]lookNames{}
+	if m.columns == nil {
+		m.columns = map[read]column{}
 	}
-	at := fmt.Sprint(seen.list())
-	m.looks[at], m.order = known, append(without(m.order, at), at)
-	if len(m.order) > remembered {
-		delete(m.looks, m.order[0])
+	m.order = append(slices.DeleteFunc(m.order, func(other read) bool { return other == at }), at)
+	if m.columns[at] = now; len(m.order) > remembered {
+		delete(m.columns, m.order[0])
 		m.order = slices.Delete(m.order, 0, 1)
 	}
 }

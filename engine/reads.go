@@ -1,12 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
+	"unique"
 
 	celgo "github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
@@ -138,37 +138,35 @@ func (r reads) comprehension(c ast.ComprehensionExpr, scope map[string]place) pl
 	return r.walk(c.Result(), inner)
 }
 
-// lens finds what reads see of the devices of one driver. It is used by one goroutine.
-type lens struct {
-	reads
-	driver string
-	known  map[read]bool
-}
+// always stands for what every expression sees: the driver, whether the device is shared, and versions and values of
+// no known type, since one that does not parse fails every expression.
+var always = read{Map: "always"}
 
-func (l lens) sees(what string, name resourceapi.QualifiedName) bool {
-	at := read{Map: what, Key: string(name)}
-	seen, known := l.known[at]
-	if !known {
-		domain, id, qualified := strings.Cut(string(name), "/")
-		if !qualified {
-			domain, id = l.driver, string(name)
-		}
-		seen = l.reads[read{what, domain, id}] || l.reads[read{what, domain, "*"}] || l.reads[read{what, "*", "*"}]
-		l.known[at] = seen
+// sees says whether a read is of an entry that a device of the driver publishes by this name.
+func (at read) sees(driver, what string, name resourceapi.QualifiedName) bool {
+	domain, id, qualified := strings.Cut(string(name), "/")
+	if !qualified {
+		domain, id = driver, string(name)
 	}
-	return seen
+	return at.Map == what && (at.Domain == "*" || at.Domain == domain) && (at.Key == "*" || at.Key == id)
 }
 
-// names lists the entries of a device that count, sorted. Versions and values of no known type do always, since one
-// that does not parse fails every expression.
-func (l lens) names(device *resourceapi.Device) (attributes, capacity []resourceapi.QualifiedName) {
+func isAlways(value resourceapi.DeviceAttribute) bool {
+	return value.StringValue == nil && value.IntValue == nil && value.BoolValue == nil
+}
+
+// names lists the entries that a read sees of a device, sorted. What it asks for by name is looked up.
+func (at read) names(driver string, device *resourceapi.Device) (attributes, capacity []resourceapi.QualifiedName) {
+	if at != always && at.Domain != "*" && at.Key != "*" {
+		return at.named(driver, device)
+	}
 	for name, value := range device.Attributes {
-		if value.StringValue == nil && value.IntValue == nil && value.BoolValue == nil || l.sees("attributes", name) {
+		if at == always && isAlways(value) || at.sees(driver, "attributes", name) {
 			attributes = append(attributes, name)
 		}
 	}
 	for name := range device.Capacity {
-		if l.sees("capacity", name) {
+		if at.sees(driver, "capacity", name) {
 			capacity = append(capacity, name)
 		}
 	}
@@ -177,45 +175,77 @@ func (l lens) names(device *resourceapi.Device) (attributes, capacity []resource
 	return attributes, capacity
 }
 
-// look writes down what is seen of a device: devices of one look get the same verdict.
-func (l lens) look(device *resourceapi.Device) string {
-	var out bytes.Buffer
-	out.WriteString(l.driver)
-	if device.AllowMultipleAllocations != nil && *device.AllowMultipleAllocations {
-		out.WriteByte('+')
+// named is names for a read of one domain and one key: devices may leave their driver's domain out.
+func (at read) named(driver string, device *resourceapi.Device) (attributes, capacity []resourceapi.QualifiedName) {
+	has := func(name resourceapi.QualifiedName) {
+		if at.Map == "attributes" {
+			if _, found := device.Attributes[name]; found {
+				attributes = append(attributes, name)
+			}
+		} else if _, found := device.Capacity[name]; found {
+			capacity = append(capacity, name)
+		}
 	}
-	attributes, capacity := l.names(device)
+	if at.Domain == driver {
+		has(resourceapi.QualifiedName(at.Key))
+	}
+	has(resourceapi.QualifiedName(at.Domain + "/" + at.Key))
+	return attributes, capacity
+}
+
+// views writes down what is seen of each device of a slice: devices of one view are one to whoever reads this alone.
+func (at read) views(slice *resourceapi.ResourceSlice) views {
+	out := make(views, len(slice.Spec.Devices))
+	for i := range slice.Spec.Devices {
+		out[i] = unique.Make(at.view(slice.Spec.Driver, &slice.Spec.Devices[i]))
+	}
+	return out
+}
+
+func (at read) view(driver string, device *resourceapi.Device) string {
+	var out []byte
+	if at == always {
+		out = append(out, driver...)
+		if device.AllowMultipleAllocations != nil && *device.AllowMultipleAllocations {
+			out = append(out, '+')
+		}
+	}
+	attributes, capacity := at.names(driver, device)
 	for _, name := range attributes {
-		out.WriteString("\x00a" + string(name))
+		out = append(append(out, "\x00a"...), name...)
 		switch value := device.Attributes[name]; {
 		case value.StringValue != nil:
-			out.WriteString("\x00s" + *value.StringValue)
+			out = append(append(out, "\x00s"...), *value.StringValue...)
 		case value.VersionValue != nil:
-			out.WriteString("\x00v" + *value.VersionValue)
+			out = append(append(out, "\x00v"...), *value.VersionValue...)
 		default:
-			_ = json.NewEncoder(&out).Encode(value)
+			text, _ := json.Marshal(value)
+			out = append(append(out, "\x00j"...), text...)
 		}
 	}
 	for _, name := range capacity {
 		value := device.Capacity[name].Value
-		out.WriteString("\x00c" + string(name) + "\x00" + value.String())
+		out = append(append(out, "\x00c"...), name...)
+		out = append(append(out, 0), value.String()...)
 	}
-	return out.String()
+	return string(out)
 }
 
 // reduce leaves of a device what is seen of it, which is all that evaluation needs.
-func (l lens) reduce(device *resourceapi.Device) cel.Device {
-	attributes, capacity := l.names(device)
+func (r reads) reduce(driver string, device *resourceapi.Device) cel.Device {
 	out := cel.Device{
-		Driver: l.driver, AllowMultipleAllocations: device.AllowMultipleAllocations,
-		Attributes: make(map[resourceapi.QualifiedName]resourceapi.DeviceAttribute, len(attributes)),
-		Capacity:   make(map[resourceapi.QualifiedName]resourceapi.DeviceCapacity, len(capacity)),
+		Driver: driver, AllowMultipleAllocations: device.AllowMultipleAllocations,
+		Attributes: map[resourceapi.QualifiedName]resourceapi.DeviceAttribute{},
+		Capacity:   map[resourceapi.QualifiedName]resourceapi.DeviceCapacity{},
 	}
-	for _, name := range attributes {
-		out.Attributes[name] = device.Attributes[name]
-	}
-	for _, name := range capacity {
-		out.Capacity[name] = device.Capacity[name]
+	for _, at := range append(r.list(), always) {
+		attributes, capacity := at.names(driver, device)
+		for _, name := range attributes {
+			out.Attributes[name] = device.Attributes[name]
+		}
+		for _, name := range capacity {
+			out.Capacity[name] = device.Capacity[name]
+		}
 	}
 	return out
 }
