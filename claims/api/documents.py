@@ -104,6 +104,8 @@ def claim_document(claim: FollowedClaim) -> Json:
         "pods": list(claim.pods),
         "devices": [_held(device) for device in claim.devices],
         "waiting": claim.waiting or None,
+        "implicit": claim.implicit,
+        "resources": list(claim.resources),
     }
 
 

@@ -34,6 +34,12 @@ class Claim(s.Serializer[Any]):
     pods = s.ListField(child=s.CharField())
     devices = HeldDevice(many=True)
     waiting = s.CharField(allow_null=True, help_text="Why its pod is not scheduled.")
+    implicit = s.BooleanField(
+        help_text="The scheduler made it for a pod's extended resources."
+    )
+    resources = s.ListField(
+        child=s.CharField(), help_text="Of an implicit claim, such as nvidia.com/gpu."
+    )
 
 
 class ClaimRequest(s.Serializer[Any]):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     Body = Mapping[str, Any]
 
 POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
+EXTENDED = "resource.kubernetes.io/extended-resource-claim"
 FINISHED = frozenset({"Succeeded", "Failed"})
 
 
@@ -76,7 +77,12 @@ class PodUse:
 
 @dataclass(frozen=True)
 class FollowedClaim:
-    """One claim and how far it is."""
+    """One claim and how far it is.
+
+    Attributes:
+        implicit: the scheduler made it for a pod's extended resources.
+        resources: of those, what is known, such as nvidia.com/gpu.
+    """
 
     namespace: str
     name: str
@@ -86,6 +92,8 @@ class FollowedClaim:
     node: str
     devices: tuple[HeldDevice, ...]
     waiting: str = ""  # why its pod is not scheduled, in the scheduler's words
+    implicit: bool = False
+    resources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -200,7 +208,27 @@ def followed(claim: Body, pods_by_uid: Mapping[str, Body]) -> FollowedClaim:
         node=_node_of(claim, owner),
         devices=held_devices(claim),
         waiting=_waiting(owner.get("status") or {}) if owner else "",
+        implicit=is_implicit(claim),
+        resources=tuple(_mapped(claim, owner)) if owner else (),
     )
+
+
+def is_implicit(claim: Body) -> bool:
+    """Return whether the scheduler made a claim for a pod's extended resources."""
+    notes = claim["metadata"].get("annotations") or {}
+    return bool(notes.get(EXTENDED) == "true")
+
+
+def _mapped(claim: Body, owner: Body) -> list[str]:
+    """Return the extended resources of a pod that a claim stands for.
+
+    Source: core/v1 PodExtendedResourceClaimStatus.requestMappings.
+    """
+    status = (owner.get("status") or {}).get("extendedResourceClaimStatus") or {}
+    if status.get("resourceClaimName") != claim["metadata"]["name"]:
+        return []
+    rows = status.get("requestMappings") or []
+    return sorted({str(row["resourceName"]) for row in rows if row.get("resourceName")})
 
 
 def state_of(claim: Body, owner: Body | None) -> ClaimState:

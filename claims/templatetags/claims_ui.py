@@ -15,6 +15,7 @@ from claims.domain.lifecycle import State
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from claims.domain.follow import FollowedClaim
     from claims.services.building import Built
 
 register = template.Library()
@@ -95,6 +96,22 @@ def binding_words(binding: Binding) -> str:
         ),
     }
     return sentences[binding.state] % {"waited": waited, "limit": limit}
+
+
+@register.filter
+def made_words(claim: FollowedClaim) -> str:
+    """Return for whose extended resource the scheduler made a claim; "" if it did not."""
+    if not claim.implicit:
+        return ""
+    values = {
+        "pod": ", ".join(claim.pods),
+        "resources": ", ".join(claim.resources),
+    }
+    if not claim.pods:
+        return _("Made by the scheduler for an extended resource of a pod.")
+    if not claim.resources:
+        return _("Made by the scheduler for an extended resource of %(pod)s.") % values
+    return _("Made by the scheduler for %(pod)s’s %(resources)s.") % values
 
 
 @register.filter

@@ -1,7 +1,8 @@
 """The kinds of Kubernetes objects that we read, and the versions we can read them in.
 
 Source: resource.k8s.io of Kubernetes 1.34 to 1.37, the NVIDIA DRA driver's
-ComputeDomain and the GPU operator's two cluster objects.
+ComputeDomain and the GPU operator's two cluster objects; Kueue; workloads of Kubernetes
+itself and of KServe, Ray and Kubeflow.
 """
 
 from __future__ import annotations
@@ -69,6 +70,31 @@ CLUSTER_POLICY = Kind("ClusterPolicy", "clusterpolicies", "nvidia.com", ("v1",),
 GPU_CLUSTER = Kind("GPUCluster", "gpuclusters", "nvidia.com", ("v1alpha1",), False)
 EVENT = Kind("Event", "events", "", ("v1",), True)
 CONFIG_MAP = Kind("ConfigMap", "configmaps", "", ("v1",), True)
+
+_KUEUE, _KUEUE_SHAPES = "kueue.x-k8s.io", ("v1beta2", "v1beta1")
+QUEUED_WORKLOAD = Kind("Workload", "workloads", _KUEUE, _KUEUE_SHAPES, True)
+LOCAL_QUEUE = Kind("LocalQueue", "localqueues", _KUEUE, _KUEUE_SHAPES, True)
+WORKLOAD_PRIORITY_CLASS = Kind(
+    "WorkloadPriorityClass", "workloadpriorityclasses", _KUEUE, _KUEUE_SHAPES, False
+)
+
+# What makes pods, those first that others make: each is read as whoever asks.
+WORKLOAD_KINDS: tuple[Kind, ...] = (
+    Kind(
+        "InferenceService", "inferenceservices", "serving.kserve.io", ("v1beta1",), True
+    ),
+    Kind("RayCluster", "rayclusters", "ray.io", ("v1",), True),
+    Kind("RayJob", "rayjobs", "ray.io", ("v1",), True),
+    Kind("RayService", "rayservices", "ray.io", ("v1",), True),
+    Kind("PyTorchJob", "pytorchjobs", "kubeflow.org", ("v1",), True),
+    Kind("Notebook", "notebooks", "kubeflow.org", ("v1",), True),
+    Kind("Deployment", "deployments", "apps", ("v1",), True),
+    Kind("StatefulSet", "statefulsets", "apps", ("v1",), True),
+    DAEMON_SET,
+    Kind("CronJob", "cronjobs", "batch", ("v1",), True),
+    Kind("Job", "jobs", "batch", ("v1",), True),
+    POD,
+)
 
 # Order: what a page needs first is read first.
 WATCHED: tuple[Kind, ...] = (

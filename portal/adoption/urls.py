@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from django.urls import path
 
-from portal.adoption.views import mapping, plan, readiness, savings
+from portal.adoption.views import convert, mapping, plan, readiness, savings
 
 app_name = "adoption"
 urlpatterns = [
     path("c/<str:cluster>/adoption/", readiness.readiness_page, name="readiness"),
+    path("c/<str:cluster>/adoption/convert/", convert.convert_page, name="convert"),
     path("c/<str:cluster>/adoption/mapping/", mapping.mapping_page, name="mapping"),
     path("c/<str:cluster>/adoption/plan/", plan.plan_page, name="plan"),
     path("c/<str:cluster>/adoption/plan/move/", plan.plan_move, name="plan-move"),

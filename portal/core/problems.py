@@ -52,6 +52,7 @@ _STATUSES = {
     "tenant.in_use": 409,
     "preset.changed": 409,
     "quota.changed": 409,
+    "mapping.changed": 409,
     "migration.changed": 409,
     "migration.refused": 409,
     "quota.namespace": 403,

@@ -11,6 +11,7 @@ from claims.domain.checks.classes import clash_findings
 from claims.domain.checks.findings import Finding, ObjectFinding
 from claims.domain.checks.workloads import workload_findings
 from claims.domain.checks.world import name_of, namespace_of
+from claims.domain.follow import is_implicit
 from inventory.domain.cards import PARTITION_TYPES
 from inventory.domain.gpus import DeviceFacts, is_gpu, pci_address
 
@@ -216,7 +217,7 @@ def claim_findings(claims: Iterable[Json]) -> Iterator[ObjectFinding]:
         where = ("ResourceClaim", namespace_of(body), name_of(body))
         if metadata.get("deletionTimestamp"):
             yield ObjectFinding(*where, _deleting(metadata, status))
-        if _is_extended(metadata):
+        if is_implicit({"metadata": metadata}):
             yield ObjectFinding(*where, Finding("claim.extended"))
         if status.get("allocation") and not status.get("reservedFor"):
             results = (status["allocation"].get("devices") or {}).get("results") or []
@@ -245,8 +246,3 @@ def _deleting(metadata: Json, status: Json) -> Finding:
     }
     variant = "users" if users else ""
     return Finding("claim.deleting", "metadata.deletionTimestamp", values, variant)
-
-
-def _is_extended(metadata: Json) -> bool:
-    annotations = metadata.get("annotations") or {}
-    return annotations.get("resource.kubernetes.io/extended-resource-claim") == "true"

@@ -94,6 +94,22 @@ def holds_pods(body: Json) -> bool:
     return bool(pod_paths(body))
 
 
+def resources_asked(body: Json) -> dict[str, int]:
+    """Return the GPU resources of device plugins that a workload's pods ask for.
+
+    Of several pods in a custom resource, all of them; each name with its number.
+    """
+    found: dict[str, int] = {}
+    for base in pod_paths(body):
+        spec = at(body, base)
+        for _path, container in _containers(
+            base, spec if isinstance(spec, dict) else {}
+        ):
+            for name, count, _parts in _asked(container):
+                found[name] = found.get(name, 0) + count
+    return found
+
+
 def workload_repairs(body: Json, known: Published) -> Iterator[Repair]:
     """Yield what pods' specs must say otherwise to get their devices by claim."""
     paths = pod_paths(body)

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from portal.adoption.api import migration, views
+from portal.adoption.api import converting, mapping, migration, views
 
 C = "clusters/<str:cluster>/adoption"
 urlpatterns: list[URLPattern] = [
     path(f"{C}/readiness", views.ReadinessView.as_view(), name="readiness"),
+    path(f"{C}/workloads", converting.WorkloadList.as_view(), name="convertible-list"),
+    path(f"{C}/convert", converting.ConvertView.as_view(), name="convert"),
+    path(
+        f"{C}/mapping-proposals",
+        mapping.ProposalList.as_view(),
+        name="mapping-proposal-list",
+    ),
+    path(f"{C}/mapping-preview", mapping.PreviewView.as_view(), name="mapping-preview"),
+    path(f"{C}/mappings", mapping.MappingList.as_view(), name="mapping-list"),
     path(f"{C}/plan", migration.PlanView.as_view(), name="migration-plan"),
     path(
         f"{C}/plan/phases/<str:phase>",

@@ -20,6 +20,8 @@ _NAME = re.compile(
     rf"{_DOMAIN}/[A-Za-z0-9]([-A-Za-z0-9_.]{{0,61}}[A-Za-z0-9])?\Z", re.ASCII
 )
 LONGEST = 253
+USUAL = "nvidia.com/gpu"
+_MIG = re.compile(r"nvidia\.com/mig-(\d+g\.\d+gb(?:[.+-]me)?)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,23 @@ def asking_pod(body: Json, resource: str) -> AskingPod | None:
         node=str(spec.get("nodeName") or ""),
         claim=str(extended.get("resourceClaimName") or ""),
     )
+
+
+def serves(resource: str, faces: Iterable[tuple[str, str, str]]) -> bool:
+    """Return whether devices are all what a resource of NVIDIA's plugin stands for.
+
+    Args:
+        resource: `nvidia.com/gpu`, for whole cards, or `nvidia.com/mig-1g.10gb`.
+        faces: driver, type and profile of each device.
+    """
+    found = set(faces)
+    mig = _MIG.fullmatch(resource)
+    if mig:
+        profile = re.sub(r"[.-](?=me)", "+", mig[1])
+        return found == {("gpu.nvidia.com", "mig", profile)}
+    return resource == USUAL and {face[:2] for face in found} == {
+        ("gpu.nvidia.com", "gpu")
+    }
 
 
 def device_types(kinds: Iterable[str]) -> Mapping[str, int]:

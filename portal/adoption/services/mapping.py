@@ -20,9 +20,21 @@ from inventory.queries.classes import class_rows
 from inventory.services.availability import devices_of_class
 from inventory.services.connections import kube_for
 from portal.accounts.queries import groups_of
-from portal.adoption.domain.mapping import AskingPod, device_types, is_extended_name
+from portal.adoption.domain.mapping import (
+    USUAL,
+    AskingPod,
+    device_types,
+    is_extended_name,
+    serves,
+)
 from portal.adoption.models import AppliedMapping
-from portal.adoption.queries.mapping import nodes_offering, pods_asking, types_of
+from portal.adoption.queries.mapping import (
+    faces_of,
+    nodes_offering,
+    pods_asking,
+    resources_asked,
+    types_of,
+)
 from portal.audit.context import acting
 from portal.core.errors import PortalError
 
@@ -87,15 +99,51 @@ class MappingPlan:
     dropped: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A class that would serve an extended resource that pods ask for.
+
+    Attributes:
+        pods: how many ask for it now; None where pods are not read.
+        mapped: whether the class maps it already.
+    """
+
+    resource: str
+    device_class: str
+    pods: int | None
+    mapped: bool
+
+
+def proposals_for(cluster: Cluster) -> list[Proposal]:
+    """Return which class would serve each GPU resource that pods ask for now.
+
+    Always `nvidia.com/gpu`, since whoever deploys next may ask for it. A class serves a
+    resource if all its devices are of the one kind that the resource stands for.
+    """
+    asked = resources_asked(cluster)
+    rows = class_rows(cluster)
+    found = []
+    for row in rows:
+        devices, _problem = devices_of_class(cluster, row.facts.name, rows)
+        faces = faces_of(cluster, devices) if devices else set()
+        for resource in {USUAL, *(asked or ())}:
+            if serves(resource, faces):
+                pods = None if asked is None else asked.get(resource, 0)
+                mapped = row.facts.extended_resource == resource
+                found.append(Proposal(resource, row.facts.name, pods, mapped))
+    return sorted(found, key=lambda each: (each.resource, each.device_class))
+
+
 def preview_mapping(
     cluster: Cluster, device_class: str, resource: str
 ) -> MappingPreview:
-    """Return what a mapping would serve.
+    """Return what a mapping would serve; of "" nothing.
 
     Raises:
         MappingRefused: There is no such class, or that is no resource's name.
     """
-    _check_name(resource)
+    if resource:
+        _check_name(resource)
     rows = class_rows(cluster)
     row = next((each for each in rows if each.facts.name == device_class), None)
     if row is None:
@@ -104,20 +152,20 @@ def preview_mapping(
         )
     devices, problem = devices_of_class(cluster, device_class, rows)
     typed = types_of(cluster, devices) if devices else []
-    offering = nodes_offering(cluster, resource)
+    offering = nodes_offering(cluster, resource) if resource else []
     published = {node for _type, node in typed}
     return MappingPreview(
         device_class=device_class,
         resource=resource,
         before=row.facts.extended_resource,
-        pods=pods_asking(cluster, resource),
+        pods=pods_asking(cluster, resource) if resource else [],
         devices=None if devices is None else len(devices),
         problem=problem,
         types=device_types(kind for kind, _node in typed),
         rivals=tuple(
             each.facts.name
             for each in rows
-            if each.facts.extended_resource == resource and each is not row
+            if resource and each.facts.extended_resource == resource and each is not row
         ),
         plugin_nodes=offering,
         both=tuple(sorted(published.intersection(offering or ()))),

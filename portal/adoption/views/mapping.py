@@ -16,10 +16,12 @@ from inventory.queries.classes import class_rows
 from inventory.views.base import cluster_named
 from portal.accounts.decorators import requires
 from portal.accounts.domain.roles import Permission
+from portal.adoption.domain.mapping import USUAL
 from portal.adoption.models import AppliedMapping
 from portal.adoption.services.mapping import (
     apply_mapping,
     preview_mapping,
+    proposals_for,
     try_mapping,
 )
 from portal.core.errors import PortalError
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
     from inventory.models import Cluster
     from portal.core.http import PortalRequest
 
-USUAL = "nvidia.com/gpu"
 MOST_PODS = 50
 MOST_APPLIED = 10
 
@@ -60,6 +61,7 @@ def _context(cluster: Cluster, asked: QueryDict) -> dict[str, Any]:
         "cluster": cluster,
         "nav": "adoption",
         "classes": class_rows(cluster),
+        "proposals": proposals_for(cluster),
         "device_class": asked.get("class", ""),
         "resource": asked.get("resource", USUAL).strip(),
         "most": MOST_PODS,

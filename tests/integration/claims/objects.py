@@ -150,3 +150,26 @@ def manifest_of(
         "metadata": {"name": f"t-{uuid.uuid4().hex[:8]}", "namespace": namespace},
         "spec": {"spec": spec} if is_template else spec,
     }
+
+
+def gpu_deployment(name, namespace):
+    """Return a Deployment whose pods ask a device plugin for a GPU."""
+    container = {
+        "name": "main",
+        "image": "registry.example.com/chat:1",
+        "resources": {"limits": {"nvidia.com/gpu": "1"}},
+    }
+    labels = {"app": name}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "namespace": namespace, "labels": labels},
+        "spec": {
+            "replicas": 1,
+            "selector": {"matchLabels": labels},
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": {"containers": [container]},
+            },
+        },
+    }
