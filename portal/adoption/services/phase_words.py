@@ -133,7 +133,7 @@ GATE_TITLES: dict[str, _StrPromise] = {
     "gate.switched": _("GPUCluster has taken the place of ClusterPolicy"),
 }
 GATE_EVIDENCE: dict[tuple[str, str], _StrPromise] = {
-    ("gate.runtimes", "new"): _("%(count)d nodes with GPUs run one that does."),
+    ("gate.runtimes", "new"): _("All nodes with GPUs run one that does: %(count)d."),
     ("gate.runtimes", "old"): _("Too old: %(names)s."),
     ("gate.runtimes", "untold"): _("Not known of: %(names)s."),
     ("gate.runtimes", "none"): _NO_NODE,
@@ -141,7 +141,7 @@ GATE_EVIDENCE: dict[tuple[str, str], _StrPromise] = {
     ("gate.canary", "is"): _("Labelled nvidia.com/dra-enabled: %(names)s."),
     ("gate.canary", "none"): _NO_CANARY,
     ("gate.canary", "unread"): _("Nodes of this cluster are not read."),
-    ("gate.slices", "all"): _("All %(count)d nodes of the pool publish slices."),
+    ("gate.slices", "all"): _("All nodes of the pool do: %(count)d."),
     ("gate.slices", "missing"): _("None from: %(names)s."),
     ("gate.slices", "none"): _NO_CANARY,
     ("gate.slices", "unread"): _SLICES,
@@ -171,7 +171,8 @@ GATE_EVIDENCE: dict[tuple[str, str], _StrPromise] = {
     ("gate.implicit", "none"): _("No pod on nvidia.com/gpu has a claim yet."),
     ("gate.implicit", "unread"): _PODS,
     ("gate.claims", "all"): _(
-        "%(count)d claims of pods on nodes are so; %(waiting)d pods still wait for room."
+        "Claims of pods on nodes that are so: %(count)d. Pods that still wait for room:"
+        " %(waiting)d."
     ),
     ("gate.claims", "missing"): _("Not so: %(names)s."),
     ("gate.claims", "waiting"): _(
@@ -179,19 +180,19 @@ GATE_EVIDENCE: dict[tuple[str, str], _StrPromise] = {
     ),
     ("gate.claims", "none"): _NO_NATIVE,
     ("gate.claims", "unread"): _PODS,
-    ("gate.prepared", "run"): _("%(count)d pods with such claims run."),
+    ("gate.prepared", "run"): _("Pods with such claims that run: %(count)d."),
     ("gate.prepared", "pending"): _("On a node, but not running yet: %(names)s."),
     ("gate.prepared", "lost"): _("Their nodes do not tell how they are: %(names)s."),
     ("gate.prepared", "none"): _NO_NATIVE,
     ("gate.prepared", "unread"): _PODS,
     ("gate.plugin_gone", "gone"): _("No DaemonSet of NVIDIA’s device plugin has pods."),
-    ("gate.plugin_gone", "left"): _("%(names)s: %(count)d pods."),
+    ("gate.plugin_gone", "left"): _("Pods left: %(count)d, of %(names)s."),
     ("gate.plugin_gone", "unread"): _("DaemonSets of this cluster may not be read."),
     ("gate.plugin_pods", "none"): _("No pod on a node has GPUs that no claim gave it."),
-    ("gate.plugin_pods", "left"): _("%(count)d pods: %(names)s."),
+    ("gate.plugin_pods", "left"): _("Pods left: %(count)d, such as %(names)s."),
     ("gate.plugin_pods", "unread"): _("Pods of this cluster are not read."),
     ("gate.all_in_slices", "all"): _(
-        "All %(count)d nodes with GPUs publish them; where nvidia.com/gpu.count tells"
+        "All nodes with GPUs publish them: %(count)d. Where nvidia.com/gpu.count tells"
         " their number, it is the same."
     ),
     ("gate.all_in_slices", "missing"): _("No slices from: %(names)s."),
