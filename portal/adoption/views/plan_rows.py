@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from portal.adoption.services.migrating import PhaseView
 
 # Pages of the portal that do what a command does.
-_TOOLS = {"map": "adoption:mapping", "convert": "claims:import"}
+_TOOLS = {"map": "adoption:mapping", "convert": "adoption:convert"}
 
 
 @dataclass(frozen=True, slots=True)
