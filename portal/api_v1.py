@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, include, path, re_path
 
-from portal.api import audit, document, events, notices, own
+from portal.api import audit, document, events, notices, own, people, tenants
 
 app_name = "api"
 urlpatterns: list[URLPattern | URLResolver] = [
@@ -49,6 +49,26 @@ urlpatterns: list[URLPattern | URLResolver] = [
     ),
     path("audit", audit.AuditList.as_view(), name="audit-list"),
     path("audit/verify", audit.AuditVerify.as_view(), name="audit-verify"),
+    path("people", people.PersonList.as_view(), name="person-list"),
+    path("people/<int:pk>", people.PersonDetail.as_view(), name="person-detail"),
+    path(
+        "people/<int:pk>/password-link",
+        people.PersonLink.as_view(),
+        name="person-link",
+    ),
+    path(
+        "people/<int:pk>/reset-second-factor",
+        people.PersonFactor.as_view(),
+        name="person-reset",
+    ),
+    path("tenants", tenants.TenantList.as_view(), name="tenant-list"),
+    path("tenants/<slug:name>", tenants.TenantDetail.as_view(), name="tenant-detail"),
+    path("group-mappings", people.MappingList.as_view(), name="group-mapping-list"),
+    path(
+        "group-mappings/<int:pk>",
+        people.MappingDetail.as_view(),
+        name="group-mapping-detail",
+    ),
     path("", include("inventory.api.urls")),
     path("", include("claims.api.urls")),
     path("", include("portal.approvals.api.urls")),

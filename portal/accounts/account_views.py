@@ -236,7 +236,9 @@ def _with_password(request: PortalRequest) -> None:
         raise Http404
 
 
-@method_decorator(login_not_required, name="dispatch")
+@method_decorator(
+    (login_not_required, require_http_methods(["GET", "POST"])), name="dispatch"
+)
 class SetPassword(PasswordResetConfirmView):
     """Where the link leads that an administrator gave: choose a password."""
 

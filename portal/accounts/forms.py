@@ -105,6 +105,8 @@ class TokenForm(forms.Form):
                 Scope.GOVERN_WRITE,
                 _("change the policy, budgets and quotas, where your role may"),
             ),
+            (Scope.PEOPLE_READ, _("read people and teams, where your role may")),
+            (Scope.PEOPLE_WRITE, _("change people and teams, where your role may")),
             (Scope.AUDIT_READ, _("read the audit trail, where your role may")),
             (Scope.NOTICES_READ, _("read your notices and subscriptions")),
             (Scope.NOTICES_WRITE, _("subscribe, and mark notices as read")),
@@ -176,16 +178,16 @@ class GroupMappingForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        names = Tenant.objects.order_by("name").values_list("pk", "name")
+        names = Tenant.objects.order_by("name").values_list("name", flat=True)
         self.fields["gives"].choices = [  # type: ignore[attr-defined]
             (_("Roles"), [(f"role:{role}", role.value) for role in Role]),
-            (_("Teams"), [(f"tenant:{pk}", name) for pk, name in names]),
+            (_("Teams"), [(f"tenant:{name}", name) for name in names]),
         ]
         for field in self.fields.values():
             field.widget.attrs["class"] = "in"
 
-    def mapping(self) -> dict[str, Any]:
-        """Return the columns of what was chosen."""
+    def mapping(self) -> dict[str, str]:
+        """Return what was chosen: group, and role or tenant by name."""
         kind, _colon, value = self.cleaned_data["gives"].partition(":")
-        column = {"role": value} if kind == "role" else {"tenant_id": int(value)}
-        return {"group": self.cleaned_data["group"], **column}
+        given = {"role": "", "tenant": "", kind: value}
+        return {"group": self.cleaned_data["group"], **given}

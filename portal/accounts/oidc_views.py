@@ -8,7 +8,6 @@ import structlog
 from django.contrib import messages
 from django.contrib.auth import logout
 from django.contrib.auth.decorators import login_not_required
-from django.db import IntegrityError, transaction
 from django.http import Http404, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
@@ -27,9 +26,9 @@ from portal.accounts import provider
 from portal.accounts.decorators import requires
 from portal.accounts.domain.roles import Permission
 from portal.accounts.forms import GroupMappingForm
+from portal.accounts.mappings import MappingRefused, add_mapping, remove_mapping
 from portal.accounts.models import GroupMapping
 from portal.accounts.oidc import UNTRUSTED
-from portal.audit.context import acting
 from portal.core.errors import PortalError
 
 if TYPE_CHECKING:
@@ -151,10 +150,9 @@ def group_list(request: PortalRequest) -> HttpResponse:
 
 def _added(request: PortalRequest, form: GroupMappingForm) -> bool:
     try:
-        with _acting(request), transaction.atomic():
-            GroupMapping.objects.create(**form.mapping())
-    except IntegrityError:
-        form.add_error("group", _("This group gives that already."))
+        add_mapping(**form.mapping(), actor=request.user, request_id=request.request_id)
+    except MappingRefused as error:
+        form.add_error("group", error.message)
         return False
     return True
 
@@ -163,14 +161,7 @@ def _added(request: PortalRequest, form: GroupMappingForm) -> bool:
 @require_POST
 def group_remove(request: PortalRequest, pk: int) -> HttpResponse:
     """Take away what a group gives."""
-    with _acting(request):
-        _count, by_model = GroupMapping.objects.filter(pk=pk).delete()
-    if not by_model:
+    if not remove_mapping(pk, actor=request.user, request_id=request.request_id):
         raise Http404
     messages.success(request, _("It holds from each person's next sign-in."))
     return HttpResponseRedirect(reverse("accounts:group-list"))
-
-
-def _acting(request: PortalRequest) -> Any:
-    request_id = getattr(request, "request_id", "")
-    return acting(actor=request.user.username, request_id=request_id)

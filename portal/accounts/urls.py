@@ -19,7 +19,7 @@ urlpatterns = [
     path("sign-in/", views.sign_in, name="sign-in"),
     path("sign-in/code/", account_views.sign_in_code, name="sign-in-code"),
     path(
-        "set-password/<uidb64>/<token>/",
+        "set-password/<str:uidb64>/<str:token>/",
         account_views.set_password,
         name="set-password",
     ),

@@ -24,6 +24,8 @@ class Scope(StrEnum):
     APPROVALS_DECIDE = "approvals:decide"
     GOVERN_READ = "govern:read"
     GOVERN_WRITE = "govern:write"
+    PEOPLE_READ = "people:read"
+    PEOPLE_WRITE = "people:write"
     AUDIT_READ = "audit:read"
     NOTICES_READ = "notices:read"
     NOTICES_WRITE = "notices:write"
@@ -50,9 +52,10 @@ GRANTS: dict[Scope, frozenset[Permission]] = {
             Permission.MANAGE_POLICY,
             Permission.MANAGE_ADMISSION,
             Permission.MANAGE_PRESETS,
-            Permission.MANAGE_PEOPLE,
         }
     ),
+    Scope.PEOPLE_READ: frozenset({Permission.MANAGE_PEOPLE}),
+    Scope.PEOPLE_WRITE: frozenset({Permission.MANAGE_PEOPLE}),
     Scope.AUDIT_READ: frozenset({Permission.SEE_AUDIT}),
     Scope.NOTICES_READ: frozenset(),
     Scope.NOTICES_WRITE: frozenset(),

@@ -42,6 +42,8 @@ PARTS = {
     "operation": f"apply.{PUBLIC_ID}",
     "pk": "900001",
     "view": "1",
+    "uidb64": "x",
+    "token": "x",
     "phase": "canary",
 }
 CLAIM_PARTS = {**PARTS, "name": "orchid-whole"}
@@ -85,6 +87,35 @@ TABLE: dict[str, dict[str, str]] = {
         **dict.fromkeys(("GET", "POST", "PUT"), "pppppp"),
         **dict.fromkeys(("PATCH", "DELETE"), "-aaaaa"),
     },
+    # Without a password that fitted a moment ago, it leads back to the sign-in.
+    "accounts:sign-in-code": {"GET": "ssssss", "POST": "ssssss"},
+    # A link that works no longer says so.
+    "accounts:set-password": {"GET": "pppppp", "POST": "pppppp"},
+    "accounts:account": READ,
+    "accounts:password-change": {"POST": EVERYBODY},
+    "accounts:factor": {"GET": EVERYBODY, "POST": EVERYBODY},
+    "accounts:factor-begin": {"POST": EVERYBODY},
+    "accounts:factor-image": {"GET": "shhhhh"},  # nobody sets a phone up
+    "accounts:factor-off": {"POST": EVERYBODY},
+    "accounts:recovery-renew": {"POST": EVERYBODY},
+    "accounts:person-list": {"GET": "sfffaf", "POST": "sfffaf"},
+    # That id is of a service account, which is no person.
+    "accounts:person-detail": {"GET": "sfffhf", "POST": "sfffhf"},
+    "accounts:person-link": {"POST": "sfffhf"},
+    "accounts:person-reset": {"POST": "sfffhf"},
+    "accounts:tenant-list": READ,
+    "accounts:tenant-new": {"GET": "sfffaf", "POST": "sfffaf"},
+    "accounts:tenant-detail": {"GET": "shhhhh"},  # there is none of that name
+    "accounts:tenant-edit": {"GET": "sfffhf", "POST": "sfffhf"},
+    "accounts:tenant-remove": {"POST": "sfffhf"},
+    "api:person-list": {"GET": "sfffaf", "POST": "sfffaf"},
+    "api:person-detail": {"GET": "sfffhf", "PUT": "sfffhf"},
+    "api:person-link": {"POST": "sfffhf"},
+    "api:person-reset": {"POST": "sfffhf"},
+    "api:tenant-list": {"GET": EVERYBODY, "POST": "sfffaf"},
+    "api:tenant-detail": {"GET": "shhhhh", "PUT": "sfffhf", "DELETE": "sfffhf"},
+    "api:group-mapping-list": {"GET": "sfffaf", "POST": "sfffaf"},
+    "api:group-mapping-detail": {"DELETE": "sfffhf"},
     # Without a provider, there is neither.
     "accounts:provider-begin": {"GET": "hhhhhh"},
     "accounts:provider-back": {"GET": "hhhhhh"},
@@ -129,6 +160,12 @@ TABLE: dict[str, dict[str, str]] = {
     "inventory:pool-detail": READ,
     "claims:compose": {"GET": EVERYBODY, "POST": EVERYBODY},
     "claims:compose-domain": {"GET": EVERYBODY, "POST": EVERYBODY},
+    "claims:compose-keep": {"POST": EVERYBODY},
+    "claims:draft-list": READ,
+    # There is no draft of that id; taking none away is no error.
+    "claims:draft-discard": {"GET": "shhhhh", "POST": EVERYBODY},
+    "claims:template-list": READ,
+    "claims:template-detail": {"GET": "shhhhh"},  # there is none of that name
     "claims:compose-availability": {"GET": EVERYBODY},
     "claims:compose-builder": {"POST": EVERYBODY},
     "claims:compose-cel": {"POST": EVERYBODY},

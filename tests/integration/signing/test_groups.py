@@ -12,7 +12,7 @@ def test_an_admin_maps_groups(client, dora, ada):
     orchid = ada.tenants.get()
 
     client.post("/groups/", {"group": "gpu-admins", "gives": "role:admin"})
-    client.post("/groups/", {"group": "orchid-team", "gives": f"tenant:{orchid.pk}"})
+    client.post("/groups/", {"group": "orchid-team", "gives": f"tenant:{orchid.name}"})
     again = client.post("/groups/", {"group": "gpu-admins", "gives": "role:admin"})
     wrong = client.post("/groups/", {"group": "x", "gives": "role:emperor"})
 
