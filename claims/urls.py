@@ -12,6 +12,7 @@ from claims.views import (
     claims,
     compose,
     domains,
+    drafts,
     importing,
     preset_admin,
     presets,
@@ -19,12 +20,26 @@ from claims.views import (
     requests,
     selectors,
     snippets,
+    templates,
     whatif,
 )
 
 app_name = "claims"
 urlpatterns = [
     path("c/<str:cluster>/compose/", compose.compose, name="compose"),
+    path("c/<str:cluster>/compose/keep/", drafts.compose_keep, name="compose-keep"),
+    path("drafts/", drafts.draft_list, name="draft-list"),
+    path(
+        "drafts/<uuid:public_id>/discard/",
+        drafts.draft_discard,
+        name="draft-discard",
+    ),
+    path("c/<str:cluster>/templates/", templates.template_list, name="template-list"),
+    path(
+        "c/<str:cluster>/templates/<str:namespace>/<str:name>/",
+        templates.template_detail,
+        name="template-detail",
+    ),
     path("c/<str:cluster>/compose/domain/", domains.compose, name="compose-domain"),
     path(
         "c/<str:cluster>/compose/availability/",

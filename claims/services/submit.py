@@ -38,6 +38,7 @@ from portal.core.wake import wake
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from claims.models import PresetVersion
     from portal.accounts.models import Tenant, User
 
 Json = dict[str, Any]
@@ -85,6 +86,8 @@ def submit(  # noqa: PLR0913  each is one fact of the form
     now: datetime,
     justification: str = "",
     ends_at: datetime | None = None,
+    revises: ClaimRequest | None = None,
+    preset_version: PresetVersion | None = None,
 ) -> ClaimRequest:
     """Check and store a claim or template; return its request.
 
@@ -93,7 +96,7 @@ def submit(  # noqa: PLR0913  each is one fact of the form
     Args:
         user: who asks; the dry run is made as this person.
         cluster: where to.
-        manifest: a ResourceClaim or ResourceClaimTemplate, v1.
+        manifest: a ResourceClaim or ResourceClaimTemplate, v1, or a ComputeDomain.
         preview: what was shown, as JSON: "diagnostics" (each with "level" and
             "message") and "revision" are read, the rest is kept as it is.
         submission_key: the form's own; the same one gives the same request.
@@ -101,6 +104,8 @@ def submit(  # noqa: PLR0913  each is one fact of the form
         now: the moment of asking.
         justification: why it is needed; wanted where approval is.
         ends_at: when it ends by itself; None for never.
+        revises: what it is a new version of, if it is one.
+        preset_version: what it was filled from, if from a preset.
 
     Raises:
         SubmitRefused: The portal says no; `paths` name the fields.
@@ -134,6 +139,8 @@ def submit(  # noqa: PLR0913  each is one fact of the form
         request_id=request_id,
         justification=justification,
         expires_at=ends_at,
+        revises=revises,
+        preset_version=preset_version,
         submitted_at=now,
         changed_at=now,
     )

@@ -14,6 +14,7 @@ import structlog
 from claims.domain.lifecycle import State
 from claims.queries.requests import due_keys
 from claims.services import applying, releasing
+from claims.services.drafting import forget_old
 from claims.services.ending import expire_due
 from claims.services.gate import the_gate
 from claims.services.moving import lease, postpone
@@ -54,6 +55,7 @@ def sweep(*, clock: Callable[[], datetime]) -> int:
     """End what is over, then work on what is due, longest waiting first; count that."""
     expire_due(now=clock())
     the_gate().tick(now=clock())
+    forget_old(now=clock())
     keys = due_keys(clock(), SWEEP_LIMIT)
     return sum(work_on(pk, now=clock()) for pk in keys)
 

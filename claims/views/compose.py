@@ -26,13 +26,21 @@ from claims.forms import FormBuilder, content_key
 from claims.services import yaml_text
 from claims.services.building import finished, started
 from claims.services.catalogue import seen_keys, seen_taints
-from claims.services.composing import classes_of, offers_of, preset, read_for
+from claims.services.composing import offers_of, read_for
 from claims.services.diagnosing import diagnose
+from claims.services.drafting import discard, keep
 from claims.services.expressions import judge_draft
 from claims.services.gating import switched_off
 from claims.services.sentences import sentence
 from claims.services.submit import SubmitRefused, submit
 from claims.services.writing import draft_of, from_yaml, manifest_of, rebased, text_of
+from claims.views.beginning import (
+    Begun,
+    begun_of,
+    first_form,
+    revised_by,
+    surroundings,
+)
 from claims.views.checks import checks_of
 from inventory.gateways.errors import Invalid
 from inventory.models import Cluster
@@ -45,15 +53,13 @@ if TYPE_CHECKING:
     import uuid
     from collections.abc import Iterator, Mapping
 
+    from claims.models import PresetVersion
     from claims.services.building import Built
     from claims.services.diagnosing import Diagnosed
     from claims.services.writing import FromYaml
     from portal.core.http import PortalRequest
 
 logger = structlog.get_logger(__name__)
-
-# The field that the devices explorer fills.
-FIRST_SELECTOR = "requests-0-alternatives-0-selectors-0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +81,7 @@ class Said:
     show_problems: bool = False
     focus: str = ""
     builders: Mapping[str, Built] = field(default_factory=dict)
+    begun: Begun | None = None
 
 
 @requires(Permission.COMPOSE)
@@ -84,14 +91,8 @@ def compose(request: PortalRequest, cluster: str) -> HttpResponse:
     """Show the form, carry out one of its buttons, or submit it."""
     row = get_object_or_404(Cluster, name=cluster)
     if request.method == "GET":
-        draft = preset(
-            request.GET.get("preset", ""),
-            namespace=next(iter(namespaces_of(request.user, row.name)), ""),
-            classes=classes_of(row),
-        )
-        if selector := request.GET.get("selector", ""):
-            draft = repaired(draft, FIRST_SELECTOR, selector)
-        return shown(request, row, draft, Said())
+        draft, begun, notes = first_form(request, row)
+        return shown(request, row, draft, Said(notes=notes, begun=begun))
     return answered(request, row, draft_of(dict(request.POST.lists())))
 
 
@@ -177,6 +178,7 @@ def compose_manifest(request: PortalRequest, cluster: str) -> HttpResponse:
     context = {
         "manifest": text_of(draft) if reading.is_claim else "",
         "problems": problems,
+        **surroundings(request, row, draft, begun_of(request)),
     }
     return render(request, "claims/compose_manifest.html", context)
 
@@ -237,6 +239,7 @@ def _context(
         "shown_problems": [*form.problems, *(("", text) for text in said.on_top)],
         "said": [*said.notes, *([offers.problem] if offers.problem else [])],
         "pasted": said.pasted,
+        **surroundings(request, cluster, draft, said.begun or begun_of(request)),
     }
 
 
@@ -277,11 +280,36 @@ def _submitted(
     answer, status = sent(request, cluster, draft)
     if isinstance(answer, Said):
         return shown(request, cluster, draft, answer, status=status)
+    discard(request.user, begun_of(request).key)
     return answer
 
 
+def _kept(
+    request: PortalRequest, cluster: Cluster, draft: Draft, action: str
+) -> HttpResponse:
+    """Keep the form as a draft, and go on with it."""
+    begun = begun_of(request)
+    try:
+        keep(
+            request.user,
+            cluster,
+            draft,
+            key=begun.key,
+            origin=begun.origin,
+            now=timezone.now(),
+        )
+    except PortalError as error:
+        return shown(request, cluster, draft, Said(on_top=(error.message,)), status=422)
+    text = _("Kept as a draft: you find it under “My requests”, Drafts.")
+    return shown(request, cluster, draft, Said(notes=(text,), begun=begun))
+
+
 def sent(
-    request: PortalRequest, cluster: Cluster, draft: Draft
+    request: PortalRequest,
+    cluster: Cluster,
+    draft: Draft,
+    *,
+    preset_version: PresetVersion | None = None,
 ) -> tuple[HttpResponse | Said, int]:
     """Submit a draft: return the way to its request, or what is to be said, and a status."""
     reading = read_for(request.user, cluster, draft)
@@ -301,6 +329,8 @@ def sent(
             submission_key=_key(request, manifest, draft),
             request_id=request.request_id,
             now=now,
+            revises=revised_by(request, cluster, begun_of(request)),
+            preset_version=preset_version,
             **_privilege(draft, now),
         )
     except PortalError as error:
@@ -314,10 +344,7 @@ def sent(
 def _diagnosed(
     request: PortalRequest, cluster: Cluster, manifest: dict[str, Any], draft: Draft
 ) -> Diagnosed | None:
-    """Return the checks that go with the plan, or None where none are to be had.
-
-    The engine may be away; the API server's own dry run still stands in the way.
-    """
+    """Return the checks that go with the plan; None with the engine away: a dry run is."""
     try:
         return diagnose(cluster, request.user, manifest, draft)
     except PortalError as error:
@@ -363,6 +390,7 @@ def _refused(error: PortalError, draft: Draft) -> Said:
 # First word of what a button is worth → what answers it; any other edits the form.
 _ANSWERS = {
     "submit": _submitted,
+    "keep": _kept,
     "take": _taken,
     "edit-yaml": _as_yaml,
     "builder": _built,

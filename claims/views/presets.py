@@ -134,7 +134,8 @@ def _answered(
         said = Said(by_field=refused)
         return _shown(request, cluster, preset, kept, said, status=422)
     if action == "submit":
-        answer, status = sent(request, cluster, draft)
+        version = _version(preset)
+        answer, status = sent(request, cluster, draft, preset_version=version)
         if isinstance(answer, Said):
             return _shown(request, cluster, preset, draft, answer, status=status)
         return answer

@@ -17,7 +17,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from claims.domain.follow import FINISHED
 from claims.domain.lifecycle import State, sources_of
-from claims.domain.manifest import API_VERSION, TEMPLATE, ordered
+from claims.domain.manifest import API_VERSION, KINDS, TEMPLATE, ordered
 from claims.queries.domains import made_domain
 from claims.queries.requests import following, mine, timeline, visible_to
 from claims.services.bundles import snippets_of
@@ -27,6 +27,7 @@ from claims.services.releasing import release
 from claims.services.retrying import try_again
 from claims.services.starting import start_pod
 from claims.services.yaml_text import dump
+from portal.accounts.domain.roles import Permission
 from portal.core.errors import PortalError
 from portal.core.http import PortalRequest, fragment
 
@@ -164,6 +165,11 @@ def _detail(request: PortalRequest, claim_request: ClaimRequest) -> dict[str, An
         "may_cancel": is_own and claim_request.state in CANCELLABLE,
         "may_retry": is_own and claim_request.state == State.APPLY_FAILED,
         "standing": the_gate().standing(claim_request),
+        "may_copy": plan.kind in KINDS and request.user.may(Permission.COMPOSE),
+        "newer": visible_to(request.user)
+        .filter(revises=claim_request)
+        .distinct()
+        .order_by("submitted_at"),
         "may_start": is_own
         and settings.SLICEWISE_DEMO
         and claim_request.state == State.ACTIVE,
