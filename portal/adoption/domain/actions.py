@@ -204,7 +204,7 @@ def _drain(backup: str, facts: MigrationFacts) -> Iterator[Action]:
             f"kubectl uncordon -l {CANARY_LABEL}",
         ),
     )
-    if facts.cluster.operator_kinds == 0:
+    if not _has_operator(facts):
         return
     yield Action("guard", ("kubectl apply -f guard.yaml",), "guard.yaml")
     names = [each.name for each in facts.cluster.policies or ()]
@@ -222,7 +222,7 @@ def _drain(backup: str, facts: MigrationFacts) -> Iterator[Action]:
 
 def _drain_back(backup: str, facts: MigrationFacts) -> Iterator[Action]:
     clusters = [each.name for each in facts.cluster.gpu_clusters or ()]
-    if facts.cluster.operator_kinds != 0:
+    if _has_operator(facts):
         saved = backup.replace("before-dra", "clusterpolicy")
         yield Action(
             "switch_back",
@@ -359,6 +359,13 @@ def _owners(
         if pod.owner[0] and wanted(pod)
     }
     yield from sorted(found)[:MOST]
+
+
+def _has_operator(facts: MigrationFacts) -> bool:
+    """Whether there is an operator's object, or may be one that is not read."""
+    seen = facts.cluster
+    none = seen.policies == () and seen.gpu_clusters == ()
+    return seen.operator_kinds != 0 and not none
 
 
 def _is_native(pod: GpuPod) -> bool:

@@ -18,6 +18,7 @@ from portal.accounts.domain.roles import Permission
 from portal.adoption.domain.gates import may_switch
 from portal.adoption.domain.phase_manifests import MANIFESTS
 from portal.adoption.domain.phases import NEED_REASON, Move, State
+from portal.adoption.domain.readiness import Answer
 from portal.adoption.queries.migration import plan_of, steps_of
 from portal.adoption.services.migrating import (
     MoveRefused,
@@ -142,7 +143,11 @@ def _shown(
         "rows": [row_of(each, view.plan.current) for each in view.phases],
         "may_move": may_move,
         "moves": [(m.value, MOVES[m], m is main) for m in _PLAIN if m in moves],
-        "reasoned": [(m.value, MOVES[m]) for m in moves if m in NEED_REASON],
+        "reasoned": [
+            (m.value, MOVES[m])
+            for m in moves
+            if m in NEED_REASON and _fits(view.current, m)
+        ],
         "problem": problem,
         "reason": reason,
         "is_done": view.plan.state == State.DONE,
@@ -153,4 +158,5 @@ def _shown(
 
 def _fits(current: PhaseView, move: Move) -> bool:
     """Whether a move would be made, as far as the gate goes."""
-    return move is not Move.GO_ON or current.answer.value == "yes"
+    wanted = {Move.GO_ON: Answer.YES, Move.CONFIRM: Answer.UNKNOWN}
+    return current.answer is wanted.get(move, current.answer)

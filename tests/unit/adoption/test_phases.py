@@ -311,8 +311,9 @@ def test_the_switch_is_shut_until_nothing_needs_the_plugin():
 
     assert not switch(world())
     assert switch(nodes(CANARY, daemon_sets=(DRIVER, GONE)))
-    none = actions(P5, "demo", world(operator_kinds=0))
-    assert "switch" not in {each.code for each in none}
+    for none in (world(operator_kinds=0), world(policies=())):
+        steps = (*actions(P5, "demo", none), *rollback(P5, "demo", none))
+        assert {"switch", "guard", "switch_back"}.isdisjoint(s.code for s in steps)
 
 
 def test_canary_nodes_are_one_of_each_kind():
