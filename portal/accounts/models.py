@@ -109,7 +109,12 @@ class User(AbstractUser):
 
 
 @pghistory.track(
-    append_only=True, fields=["id", "name", "group"], model_name="TenantEvent"
+    pghistory.InsertEvent(),
+    pghistory.UpdateEvent(),
+    pghistory.DeleteEvent(),
+    append_only=True,
+    fields=["id", "name", "group"],
+    model_name="TenantEvent",
 )
 class Tenant(models.Model):
     """A team that shares namespaces; its members act with `group` in Kubernetes.
@@ -214,6 +219,9 @@ class GroupMapping(models.Model):
 
 
 @pghistory.track(
+    pghistory.InsertEvent(),
+    pghistory.UpdateEvent(),
+    pghistory.DeleteEvent(),
     append_only=True,
     fields=["id", "user", "confirmed_at"],
     model_name="SecondFactorEvent",
