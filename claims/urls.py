@@ -21,6 +21,7 @@ from claims.views import (
     selectors,
     snippets,
     templates,
+    waiting,
     whatif,
 )
 
@@ -51,6 +52,7 @@ urlpatterns = [
         builder.compose_builder,
         name="compose-builder",
     ),
+    path("c/<str:cluster>/compose/given/", builder.compose_given, name="compose-given"),
     path("c/<str:cluster>/compose/cel/", cel.compose_cel, name="compose-cel"),
     path(
         "c/<str:cluster>/compose/checks/", checks.compose_checks, name="compose-checks"
@@ -115,5 +117,13 @@ urlpatterns = [
         "c/<str:cluster>/claims/<str:namespace>/<str:name>/",
         claim.claim_detail,
         name="claim-detail",
+    ),
+    path(
+        "c/<str:cluster>/claims/<str:namespace>/<str:name>/waiting/",
+        waiting.claim_waiting,
+        name="claim-waiting",
+    ),
+    path(
+        "requests/<uuid:public_id>/queue/", waiting.request_queue, name="request-queue"
     ),
 ]

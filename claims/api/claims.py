@@ -8,15 +8,20 @@ from django.http import Http404
 from django.utils.translation import gettext as _
 
 from claims.api import documents, parameters, serializers
+from claims.domain.follow import ClaimState, state_of
 from claims.queries.claims import visible_claims, with_pods
 from claims.queries.lists import claim_page
+from claims.services.waiting import waiting_of
 from inventory.api.base import ClusterView
 from portal.accounts.domain.scopes import Scope
 from portal.api.operations import Operation
+from portal.api.problems import ApiProblem
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
     from rest_framework.response import Response
+
+    from inventory.models import Cluster, KubeObject
 
 
 class ClaimList(ClusterView):
@@ -59,8 +64,49 @@ class ClaimDetail(ClusterView):
     ) -> Response:
         """Return the claim."""
         found = self.cluster()
-        rows = visible_claims(self.person, found)
+        row = self.visible(found, namespace, name)
+        return self.answer(documents.claim_document(with_pods(found, [row])[0]))
+
+    def visible(self, cluster: Cluster, namespace: str, name: str) -> KubeObject:
+        """Return a claim that the caller may see.
+
+        Raises:
+            Http404: There is none of that name for them.
+        """
+        rows = visible_claims(self.person, cluster)
         row = rows.filter(namespace=namespace, name=name).first()
         if row is None:
             raise Http404(_("There is no claim of that name for you."))
-        return self.answer(documents.claim_document(with_pods(found, [row])[0]))
+        return row
+
+
+class ClaimWaiting(ClaimDetail):
+    """What a pending claim waits for."""
+
+    operations = {
+        "GET": Operation(
+            id="getClaimWaiting",
+            summary="Say whose end would free a pending claim, and its place in Kueue",
+            description="`endings` are claims of which each, by its end, would let this"
+            " one fit; another tenant's has no name. `kueue` is null where the cluster"
+            " has no Kueue.",
+            tag="claims",
+            scope=Scope.CLAIMS_READ,
+            answer=serializers.ClaimWaiting,
+            bucket="check",
+            problems=(409,),
+        )
+    }
+
+    def get(
+        self, request: Request, cluster: str, namespace: str, name: str
+    ) -> Response:
+        """Return what it waits for."""
+        found = self.cluster()
+        row = self.visible(found, namespace, name)
+        if state_of(row.body, None) is not ClaimState.PENDING:
+            raise ApiProblem(
+                409, "claim.not_pending", _("It waits for nothing: it has its devices.")
+            )
+        waiting = waiting_of(found, self.person, row.body)
+        return self.answer(documents.waiting_document(waiting))

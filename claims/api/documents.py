@@ -10,11 +10,14 @@ from django.urls import reverse
 from claims.domain.lifecycle import State
 from claims.domain.manifest import ordered
 from claims.domain.operations import FINAL, Status, Work, status_of
+from claims.services.waiting import preemption_words
 
 if TYPE_CHECKING:
     from claims.domain.follow import FollowedClaim, Following, HeldDevice
     from claims.models import ClaimRequest
     from claims.queries.requests import TimelineEntry
+    from claims.services.queueing import Queueing
+    from claims.services.waiting import Waiting
 
 Json = dict[str, Any]
 
@@ -106,6 +109,67 @@ def claim_document(claim: FollowedClaim) -> Json:
         "waiting": claim.waiting or None,
         "implicit": claim.implicit,
         "resources": list(claim.resources),
+    }
+
+
+def waiting_document(waiting: Waiting) -> Json:
+    """Return what a pending claim waits for."""
+    queueing = waiting.queueing
+    return {
+        "pods": [
+            {
+                "name": pod.name,
+                "priority": pod.priority,
+                "priorityClass": pod.priority_class or None,
+            }
+            for pod in waiting.pods
+        ],
+        "preemption": preemption_words(waiting),
+        "fits": None if waiting.fitting is None else list(waiting.fitting),
+        "problem": waiting.problem or None,
+        "endings": [
+            {
+                "claim": each.claim or None,
+                "message": f"{each.text} {each.where}",
+                "lowerPriority": each.lower,
+            }
+            for each in waiting.endings
+        ],
+        "kueue": queueing_document(queueing) if queueing else None,
+    }
+
+
+def queueing_document(queueing: Queueing) -> Json:
+    """Return what Kueue says of a claim's workload and of its namespace."""
+    return {
+        "problem": queueing.unread or None,
+        "workloads": [
+            {
+                "name": each.name,
+                "state": each.state.value,
+                "message": each.message or None,
+                "queue": each.queue or None,
+                "clusterQueue": each.cluster_queue or None,
+                "priority": each.priority,
+                "priorityClass": each.priority_class or None,
+            }
+            for each in queueing.workloads
+        ],
+        "queues": [
+            {
+                "name": each.name,
+                "clusterQueue": each.cluster_queue or None,
+                "pending": each.pending,
+                "admitted": each.admitted,
+                "active": each.active,
+                "message": each.message or None,
+            }
+            for each in queueing.queues
+        ],
+        "priorityClasses": None
+        if queueing.priorities is None
+        else list(queueing.priorities),
+        "refused": list(queueing.refused),
     }
 
 

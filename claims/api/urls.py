@@ -23,6 +23,11 @@ urlpatterns = [
         claims.ClaimDetail.as_view(),
         name="claim-detail",
     ),
+    path(
+        f"{C}/claims/<str:namespace>/<str:name>/waiting",
+        claims.ClaimWaiting.as_view(),
+        name="claim-waiting",
+    ),
     path(f"{C}/check", validating.CheckView.as_view(), name="check"),
     path(f"{C}/import", importing.ImportView.as_view(), name="import"),
     path(f"{C}/workloads", workloads.WorkloadView.as_view(), name="workloads"),

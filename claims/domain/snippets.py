@@ -1,6 +1,6 @@
 """Workloads that use a template or a claim, as texts to copy and to keep in Git.
 
-Source: core/v1 PodSpec, apps/v1, batch/v1; kustomize.config.k8s.io/v1beta1.
+Source: core/v1 PodSpec, apps/v1, batch/v1; kustomize.config.k8s.io/v1beta1; Kueue.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
+QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
 IMAGE = "registry.example.com/your/image:tag"
 REPLICAS = 2
 
@@ -141,6 +143,22 @@ def _replicated(shape: Workload, uses: Uses) -> list[Json]:
     kind = {"apiVersion": "apps/v1", "kind": "StatefulSet"}
     spec = {"serviceName": uses.stem, **spec}
     return [service, {**kind, "metadata": metadata, "spec": spec}]
+
+
+def queued_workload(uses: Uses, queue: str, priority: str = "") -> list[Json]:
+    """Return a Job that waits in a queue of Kueue's until it is admitted.
+
+    Args:
+        uses: a template; Kueue counts devices through templates only.
+        queue: a LocalQueue of the namespace.
+        priority: a WorkloadPriorityClass, or "" for none.
+    """
+    labels = {QUEUE_LABEL: queue}
+    if priority:
+        labels[PRIORITY_LABEL] = priority
+    [job] = workload(Workload.JOB, uses)
+    metadata = {**job["metadata"], "labels": labels}
+    return [{**job, "metadata": metadata, "spec": {"suspend": True, **job["spec"]}}]
 
 
 def kustomization(files: list[str], namespace: str = "") -> Json:

@@ -6,7 +6,14 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from claims.domain.checks import admin, availability, capacity, classes, objects
+from claims.domain.checks import (
+    admin,
+    availability,
+    capacity,
+    classes,
+    objects,
+    queueing,
+)
 from claims.domain.checks import claims as shapes
 from claims.domain.checks import quota as quotas
 from claims.domain.checks import selectors as expressions
@@ -228,6 +235,7 @@ class Checker:
         yield from shapes.all_findings(asked, facts, world)
         yield from shapes.dropped_findings(asked, world)
         yield from shapes.config_findings(asked)
+        yield from queueing.queue_findings(asked, world)
         yield from shapes.constraint_findings(asked, facts, world)
         yield from shapes.class_findings(asked, world)
         if not has_preview(asked.manifest):

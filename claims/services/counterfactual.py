@@ -106,6 +106,32 @@ async def achanges(
     return _chosen(await _within(tries, ends))
 
 
+async def aendings(
+    question: Question,
+    preview: Preview,
+    why: Why | None,
+    *,
+    own: frozenset[str] = frozenset(),
+    budget: float = BUDGET_SECONDS,
+) -> list[Proven]:
+    """Return the claims of which each, by its end, would let this one fit.
+
+    Those of `own` namespaces first, five at most; arguments and errors as for
+    `achanges`.
+    """
+    if preview.fitting or why is None:
+        return []
+    prover = _Prover(
+        question, _likely(why.asks), len(why.asks), time.monotonic() + budget
+    )
+    every = (reason for reasons in why.asks.values() for reason in reasons)
+    tries = [
+        prover.ended(claim, place) for place, claim in enumerate(endings(every, own))
+    ]
+    proven = await _within(tries, prover.ends)
+    return sorted(proven, key=lambda each: each.rank)[:MOST_SHOWN]
+
+
 async def _repaired(question: Question, preview: Preview, ends: float) -> list[Proven]:
     """Return changes without which no node ends in an error, and one fits."""
     failing = sorted(

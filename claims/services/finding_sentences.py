@@ -259,6 +259,15 @@ SENTENCES: dict[str, _StrPromise] = {
     "config.parent_request": _(
         "%(driver)s may ignore this: results carry the names %(instead)s, not “%(name)s”. Name the alternatives."
     ),
+    "kueue.unsupported.list": _(
+        "Kueue refuses a list of alternatives, unless its gate KueueDRAIntegrationPrioritizedList is on: what uses this is not admitted. Ask with exactly."
+    ),
+    "kueue.unsupported.all": _(
+        "Kueue cannot count “All”, and refuses it: what uses this is not admitted. Ask for a number."
+    ),
+    "kueue.unsupported.claim": _(
+        "Kueue counts devices through templates only: the claim %(claim)s is outside of its quota. Name a ResourceClaimTemplate."
+    ),
     "quota.exceeded": _(
         "The quota %(quota)s would refuse a claim: it is charged %(charged)s of %(key)s (the most of any alternative, All as 32), and %(left)s of %(limit)s are left."
     ),

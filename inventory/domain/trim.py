@@ -10,7 +10,12 @@ from typing import Any
 
 Json = dict[str, Any]
 
-_POD_SPEC = ("resourceClaims", "nodeName", "nodeSelector")
+_POD_SPEC = (
+    *("resourceClaims", "nodeName", "nodeSelector"),
+    *("priority", "priorityClassName"),
+)
+# Of affinity, only what a node must have.
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _POD_STATUS = (
     "phase",
     "conditions",
@@ -68,6 +73,9 @@ def is_extended(resource: str) -> bool:
 
 def _pod_spec(spec: Json) -> Json:
     kept = _only(spec, _POD_SPEC)
+    affinity = _mapping(_mapping(spec.get("affinity")).get("nodeAffinity"))
+    if affinity.get(_REQUIRED):
+        kept["affinity"] = {"nodeAffinity": _only(affinity, (_REQUIRED,))}
     for key in _CONTAINERS:
         if spec.get(key):
             kept[key] = [_only(_mapping(each), _CONTAINER) for each in _list(spec[key])]

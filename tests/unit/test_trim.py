@@ -20,6 +20,14 @@ CLAIMING = {
             {"name": "c", "image": "i", "resources": {"claims": [{"name": "gpu"}]}}
         ],
         "initContainers": [{"name": "i", "command": ["x"]}],
+        "priority": 7,
+        "affinity": {
+            "podAffinity": {},
+            "nodeAffinity": {
+                "requiredDuringSchedulingIgnoredDuringExecution": {"x": "y"},
+                "preferredDuringSchedulingIgnoredDuringExecution": [{}],
+            },
+        },
     },
     "status": {
         "phase": "Running",
@@ -43,6 +51,12 @@ def test_pod_keeps_what_devices_need_and_is_not_changed():
             "resourceClaims": CLAIMING["spec"]["resourceClaims"],
             "containers": [{"name": "c", "resources": {"claims": [{"name": "gpu"}]}}],
             "initContainers": [{"name": "i"}],
+            "priority": 7,
+            "affinity": {
+                "nodeAffinity": {
+                    "requiredDuringSchedulingIgnoredDuringExecution": {"x": "y"}
+                }
+            },
         },
         "status": {
             key: value for key, value in CLAIMING["status"].items() if key != "hostIP"

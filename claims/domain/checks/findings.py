@@ -82,6 +82,7 @@ CATALOGUE: dict[str, Level] = {
     "taint.selects_all": _E,
     "taint.blocks": _W,
     "config.parent_request": _W,
+    "kueue.unsupported": _W,
     "quota.exceeded": _E,
     "name.too_long": _E,
     "template.immutable": _E,

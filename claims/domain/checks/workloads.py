@@ -18,16 +18,16 @@ Claim = tuple[str, str]
 
 MOST_RESERVED = 256
 LONGEST_LABEL = 63
-_WORKLOADS = ("Deployment", "StatefulSet", "ReplicaSet", "Job", "CronJob", "DaemonSet")
+WORKLOADS = ("Deployment", "StatefulSet", "ReplicaSet", "Job", "CronJob", "DaemonSet")
 
 
 def workload_findings(world: World) -> Iterator[ObjectFinding]:
     """Yield names that pods cannot have, and claims shared by too many pods."""
     sharing = _sharing(world)
-    for kind in ("Pod", *_WORKLOADS):
+    for kind in ("Pod", *WORKLOADS):
         for body in world.objects.get(kind, []):
             where = (kind, namespace_of(body), name_of(body))
-            spec, path = _pod_spec(body, kind)
+            spec, path = pod_spec_of(body, kind)
             for i, entry in enumerate(spec.get("resourceClaims") or []):
                 if not isinstance(entry, dict):
                     continue
@@ -47,11 +47,11 @@ def _sharing(world: World) -> Counter[Claim]:
     What another workload owns is counted with its owner.
     """
     counts: Counter[Claim] = Counter()
-    for kind in ("Pod", *_WORKLOADS):
+    for kind in ("Pod", *WORKLOADS):
         for body in world.objects.get(kind, []):
             if _is_owned(body):
                 continue
-            spec, _path = _pod_spec(body, kind)
+            spec, _path = pod_spec_of(body, kind)
             for entry in spec.get("resourceClaims") or []:
                 if isinstance(entry, dict) and _shared(entry):
                     key = namespace_of(body), _shared(entry)
@@ -70,7 +70,8 @@ def _is_owned(body: Json) -> bool:
     )
 
 
-def _pod_spec(body: Json, kind: str) -> tuple[Json, str]:
+def pod_spec_of(body: Json, kind: str) -> tuple[Json, str]:
+    """Return the spec of a workload's pods, and where it stands."""
     steps = {
         "Pod": ["spec"],
         "CronJob": ["spec", "jobTemplate", "spec", "template", "spec"],

@@ -161,6 +161,7 @@ TABLE: dict[str, dict[str, str]] = {
     "claims:compose": {"GET": EVERYBODY, "POST": EVERYBODY},
     "claims:compose-domain": {"GET": EVERYBODY, "POST": EVERYBODY},
     "claims:compose-keep": {"POST": EVERYBODY},
+    "claims:compose-given": {"POST": EVERYBODY},
     "claims:draft-list": READ,
     # There is no draft of that id; taking none away is no error.
     "claims:draft-discard": {"GET": "shhhhh", "POST": EVERYBODY},
@@ -185,6 +186,8 @@ TABLE: dict[str, dict[str, str]] = {
     "claims:request-pod": {"POST": OWNER},
     "claims:claim-list": READ,
     "claims:claim-detail": {"GET": TENANT},
+    "claims:claim-waiting": {"GET": TENANT},
+    "claims:request-queue": {"GET": TENANT},
     "approvals:approval-list": READ,
     # The request of this world needed no approval: there is none to look at.
     "approvals:approval-detail": {"GET": "shhhhh"},
@@ -206,6 +209,7 @@ TABLE: dict[str, dict[str, str]] = {
     "api:readiness": {"GET": "sffaaa"},
     "api:convertible-list": {"GET": EVERYBODY},
     "api:convert": {"POST": EVERYBODY},
+    "api:claim-waiting": {"GET": TENANT},
     "api:mapping-proposal-list": {"GET": "sfffaf"},
     "api:mapping-preview": {"POST": "sfffaf"},
     "api:mapping-list": {"GET": "sfffaf", "POST": "sfffaf"},
