@@ -9,13 +9,16 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 from inventory.domain.quantity import BadQuantity, parse_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+Json = dict[str, Any]
+# `measured` is the most that was in use, which may be less than what is needed.
+Source = Literal["annotation", "measured", ""]
 NEEDS_MEMORY = "slicewise.dev/needs-memory"
 # Labels that say what a node is made of; all others say how it was set up.
 HARDWARE = frozenset({"nvidia.com/gpu.product", "nvidia.com/gpu.count"})
@@ -30,6 +33,8 @@ class PodUse:
         cards: how many it holds.
         card_memory: bytes of one card, or None where it is not published.
         need: bytes that it needs of each card, or None where nobody told.
+        node: that it runs on.
+        source: who told what it needs.
     """
 
     namespace: str
@@ -38,6 +43,15 @@ class PodUse:
     cards: int
     card_memory: int | None
     need: int | None
+    node: str = ""
+    source: Source = "annotation"
+
+    @property
+    def stranded(self) -> int | None:
+        """Bytes that it holds and does not need; None where that is not known."""
+        if self.card_memory is None or self.need is None:
+            return None
+        return self.cards * (self.card_memory - min(self.need, self.card_memory))
 
     @property
     def is_known(self) -> bool:
@@ -54,6 +68,7 @@ class ProductSaving:
         unknown_pods: of which what they need, or hold, is not known.
         held, needed: bytes over the pods of which both are known.
         whole_cards: cards that the known needs would fill, if packed at best.
+        known_cards: how many those pods hold now.
     """
 
     product: str
@@ -63,6 +78,7 @@ class ProductSaving:
     held: int
     needed: int
     whole_cards: int | None
+    known_cards: int = 0
 
     @property
     def efficiency(self) -> float | None:
@@ -92,6 +108,22 @@ def need_of(annotations: Mapping[str, str]) -> int | None:
     return found if found and found > 0 else None
 
 
+def total_of(savings: Iterable[ProductSaving]) -> ProductSaving:
+    """Return the sum over products; cards that would do are added up by product."""
+    rows = list(savings)
+    whole = [each.whole_cards for each in rows if each.whole_cards is not None]
+    return ProductSaving(
+        product="",
+        pods=sum(each.pods for each in rows),
+        cards=sum(each.cards for each in rows),
+        unknown_pods=sum(each.unknown_pods for each in rows),
+        held=sum(each.held for each in rows),
+        needed=sum(each.needed for each in rows),
+        whole_cards=sum(whole) if whole else None,
+        known_cards=sum(each.known_cards for each in rows),
+    )
+
+
 def savings_of(uses: Iterable[PodUse]) -> list[ProductSaving]:
     """Return what is stranded on each product, the most first."""
     by_product: dict[str, list[PodUse]] = defaultdict(list)
@@ -102,13 +134,14 @@ def savings_of(uses: Iterable[PodUse]) -> list[ProductSaving]:
 
 
 def _saving(product: str, rows: Sequence[PodUse]) -> ProductSaving:
-    held = needed = 0
+    held = needed = known = 0
     largest = 0
     for row in rows:
         if row.card_memory is None or row.need is None:
             continue
         # More than a card has cannot be had of it.
         need = min(row.need, row.card_memory)
+        known += row.cards
         held += row.cards * row.card_memory
         needed += row.cards * need
         largest = max(largest, row.card_memory)
@@ -120,6 +153,7 @@ def _saving(product: str, rows: Sequence[PodUse]) -> ProductSaving:
         held=held,
         needed=needed,
         whole_cards=math.ceil(needed / largest) if largest else None,
+        known_cards=known,
     )
 
 
@@ -184,3 +218,20 @@ def pools_of(
 
 def _part(row: Mapping[str, str], keys: Sequence[str]) -> tuple[str, ...]:
     return tuple(row.get(key, "") for key in keys)
+
+
+def node_labels_of(spec: Json) -> dict[str, str]:
+    """Return the labels that a pod's node must have, by its spec; others have none.
+
+    Several values that would all do are one text, joined by "|".
+    """
+    found = {str(k): str(v) for k, v in (spec.get("nodeSelector") or {}).items()}
+    affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
+    required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
+    terms = required.get("nodeSelectorTerms") or []
+    if len(terms) != 1:
+        return found
+    for row in terms[0].get("matchExpressions") or []:
+        if row.get("operator") == "In" and row.get("values"):
+            found.setdefault(str(row["key"]), "|".join(sorted(map(str, row["values"]))))
+    return found

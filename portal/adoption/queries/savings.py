@@ -6,17 +6,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from inventory.models import KubeObject
+from portal.adoption.domain.pods import read_pod
 from portal.adoption.domain.savings import (
     PodUse,
     Pools,
     ProductSaving,
     need_of,
+    node_labels_of,
     pools_of,
     savings_of,
+    total_of,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from inventory.models import Cluster
+    from portal.adoption.domain.savings import Source
 
 Json = dict[str, Any]
 
@@ -47,11 +53,22 @@ class Savings:
     pools: Pools
     is_seen: bool
 
+    @property
+    def total(self) -> ProductSaving:
+        """The sum over all products."""
+        return total_of(self.products)
 
-def savings_in(cluster: Cluster) -> Savings:
+
+def savings_in(
+    cluster: Cluster, measured: Mapping[tuple[str, str], int] | None = None
+) -> Savings:
     """Return what a cluster would save if pods asked for the memory that they need.
 
     Makes two queries: nodes and pods.
+
+    Args:
+        cluster: which.
+        measured: (namespace, pod) → the most bytes of a card that it had in use.
     """
     rows = KubeObject.objects.filter(cluster=cluster, deleted_at=None)
     nodes = {
@@ -59,12 +76,16 @@ def savings_in(cluster: Cluster) -> Savings:
         for name, body in rows.filter(kind="Node").values_list("name", "body")
     }
     pods = rows.filter(kind="Pod").order_by("namespace", "name")
-    bodies = [
-        body for body in pods.values_list("body", flat=True) if _is_on_plugin(body)
+    asking = [
+        body
+        for body in pods.values_list("body", flat=True)
+        if (read := read_pod(body)) and read.asks
     ]
-    uses = tuple(_use(body, nodes) for body in bodies)
+    uses = tuple(
+        _use(body, nodes, measured or {}) for body in asking if _is_on_plugin(body)
+    )
     gpu_nodes = [row for row in nodes.values() if PRODUCT in row]
-    selectors = [_spec(body).get("nodeSelector") or {} for body in bodies]
+    selectors = [node_labels_of(_spec(body)) for body in asking]
     return Savings(
         uses,
         tuple(savings_of(uses)),
@@ -104,16 +125,24 @@ def _asked(container: Json) -> int:
     return int(text) if text.isascii() and text.isdecimal() else 0
 
 
-def _use(body: Json, nodes: dict[str, Json]) -> PodUse:
-    metadata = body["metadata"]
-    labels = nodes.get(_spec(body)["nodeName"], {})
+def _use(
+    body: Json, nodes: dict[str, Json], measured: Mapping[tuple[str, str], int]
+) -> PodUse:
+    metadata, node = body["metadata"], _spec(body)["nodeName"]
+    namespace, name = metadata.get("namespace", ""), metadata["name"]
+    labels = nodes.get(node, {})
     memory = str(labels.get(MEMORY, ""))
     known = memory.isascii() and memory.isdecimal()
+    told = need_of(metadata.get("annotations") or {})
+    need = measured.get((namespace, name)) if told is None else told
+    source: Source = "annotation" if told is not None else "measured"
     return PodUse(
-        namespace=metadata.get("namespace", ""),
-        name=metadata["name"],
+        namespace=namespace,
+        name=name,
         product=labels.get(PRODUCT, ""),
         cards=_cards(body),
         card_memory=int(memory) * _MIB or None if known else None,
-        need=need_of(metadata.get("annotations") or {}),
+        need=need,
+        node=node,
+        source="" if need is None else source,
     )

@@ -13,6 +13,7 @@ from portal.accounts.decorators import requires
 from portal.accounts.domain.roles import Permission
 from portal.adoption.domain.savings import NEEDS_MEMORY
 from portal.adoption.queries.savings import savings_in
+from portal.adoption.services.peaks import peaks_of
 from portal.core.http import fragment
 
 if TYPE_CHECKING:
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 
 HEADER = (
     *("namespace", "pod", "product", "cards"),
-    *("card_memory_bytes", "need_bytes_per_card"),
+    *("card_memory_bytes", "need_bytes_per_card", "stranded_bytes"),
+    *("need_told_by", "node"),
 )
 
 
@@ -31,12 +33,15 @@ HEADER = (
 def savings_page(request: PortalRequest, cluster: str) -> HttpResponse:
     """Show what is stranded on each product, and the node pools that collapse."""
     row = cluster_named(cluster)
-    found = savings_in(row)
+    peaks = peaks_of(row)
+    found = savings_in(row, peaks.of)
     context = {
         "cluster": row,
         "nav": "adoption",
         "found": found,
         "unknown": sum(not use.is_known for use in found.uses),
+        "measured": sum(use.source == "measured" for use in found.uses),
+        "peaks": peaks,
         "annotation": NEEDS_MEMORY,
     }
     template = fragment("adoption/savings.html", "live", request)
@@ -49,7 +54,11 @@ def savings_csv(request: PortalRequest, cluster: str) -> StreamingHttpResponse:
     """Answer with one line for each pod that holds whole cards."""
     row = cluster_named(cluster)
     lines = [
-        (u.namespace, u.name, u.product, u.cards, u.card_memory, u.need)
-        for u in savings_in(row).uses
+        (
+            *(u.namespace, u.name, u.product, u.cards),
+            *(u.card_memory, u.need, u.stranded),
+            *(u.source, u.node),
+        )
+        for u in savings_in(row, peaks_of(row).of).uses
     ]
     return csv_response(f"savings-{row.name}.csv", HEADER, lines)

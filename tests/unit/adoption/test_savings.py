@@ -8,9 +8,11 @@ from inventory.domain.quantity import GIB
 from portal.adoption.domain.savings import (
     PodUse,
     need_of,
+    node_labels_of,
     pool_count,
     pools_of,
     savings_of,
+    total_of,
 )
 
 
@@ -73,6 +75,39 @@ def test_pools_collapse_to_hardware():
     )
     assert (found.possible, found.present, found.hardware) == (6, 6, 2)
     assert (found.selected, found.collapse) == (1, 4)
+
+
+def test_total_adds_up_what_is_known():
+    rows = [
+        use("a", 40 * GIB),
+        use("b", 4 * GIB, memory=16 * GIB, product="T4"),
+        use("c", None, cards=5),
+    ]
+    found = total_of(savings_of(rows))
+    assert (found.pods, found.cards, found.known_cards) == (3, 7, 2)
+    assert (found.held, found.needed) == (96 * GIB, 44 * GIB)
+    assert (found.stranded, found.whole_cards) == (52 * GIB, 2)
+    assert total_of([]).efficiency is None
+
+
+def test_selectors_are_read_from_affinity_too():
+    required = {
+        "nodeSelectorTerms": [
+            {
+                "matchExpressions": [
+                    {"key": "a", "operator": "In", "values": ["2", "1"]},
+                    {"key": "b", "operator": "Exists"},
+                ]
+            }
+        ]
+    }
+    affinity = {
+        "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}
+    }
+    spec = {"nodeSelector": {"c": "3"}, "affinity": affinity}
+    assert node_labels_of(spec) == {"a": "1|2", "c": "3"}
+    required["nodeSelectorTerms"].append({})
+    assert node_labels_of(spec) == {"c": "3"}
 
 
 def test_no_nodes_make_no_pools():
