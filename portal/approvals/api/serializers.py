@@ -10,6 +10,7 @@ from claims.api.serializers import ClaimRequest
 from portal.api.operations import PageParameters
 from portal.approvals.domain.policy import Effect
 from portal.approvals.models import Decision as DecisionRow
+from portal.approvals.models import Extension as ExtensionRow
 from portal.approvals.queries.inbox import TABS
 
 
@@ -165,3 +166,67 @@ class Exposure(s.Serializer[Any]):
     setters = Setter(
         many=True, allow_null=True, help_text="null: RBAC is not readable."
     )
+
+
+class ExtensionWord(s.Serializer[Any]):
+    person = s.CharField()
+    verdict = s.ChoiceField(DecisionRow.Verdict.values)
+    reason = s.CharField(allow_null=True)
+    saidAt = s.DateTimeField()
+
+
+class Extension(s.Serializer[Any]):
+    until = s.DateTimeField()
+    reason = s.CharField()
+    state = s.ChoiceField(ExtensionRow.State.values)
+    needed = s.IntegerField(help_text="0: policy let it pass.")
+    role = s.CharField(allow_null=True)
+    decideBy = s.DateTimeField()
+    askedAt = s.DateTimeField()
+    words = ExtensionWord(many=True)
+
+
+class Lasting(s.Serializer[Any]):
+    expiresAt = s.DateTimeField(allow_null=True, help_text="null: without end.")
+    mayDecide = s.BooleanField(help_text="Whether you may decide about it now.")
+    extensions = Extension(many=True)
+
+
+class ExtensionBody(s.Serializer[Any]):
+    until = s.DateTimeField()
+    reason = s.CharField(max_length=2_000)
+
+
+class ExtensionWordBody(s.Serializer[Any]):
+    verdict = s.ChoiceField(DecisionRow.Verdict.values)
+    reason = s.CharField(default="", allow_blank=True, max_length=2_000)
+
+
+class Idle(s.Serializer[Any]):
+    namespace = s.CharField()
+    name = s.CharField()
+    since = s.DateTimeField()
+    toldAt = s.DateTimeField(allow_null=True, help_text="When its owner was told.")
+    claimRequest = s.UUIDField(allow_null=True, help_text="null: not the portal's.")
+
+
+class DriftChange(s.Serializer[Any]):
+    path = s.CharField()
+    made = s.CharField(allow_null=True, help_text="null: there was nothing.")
+    found = s.CharField(allow_null=True, help_text="null: there is nothing.")
+
+
+class Drift(s.Serializer[Any]):
+    drift = s.ChoiceField(["missing", "replaced", "changed", "orphan"])
+    kind = s.CharField()
+    namespace = s.CharField()
+    name = s.CharField()
+    claimRequest = s.UUIDField(allow_null=True)
+    changes = DriftChange(many=True)
+
+
+class Lifetime(s.Serializer[Any]):
+    known = s.BooleanField(help_text="Whether claims and pods can be read.")
+    toldAfterHours = s.FloatField()
+    idle = Idle(many=True)
+    drift = Drift(many=True)
