@@ -107,7 +107,8 @@ ACTIONS: dict[str, _StrPromise] = {
     "move": _("Let the DRA driver run there in its place."),
     "guard": _("Have the API server refuse a GPUCluster beside a ClusterPolicy."),
     "switch": _(
-        "Switch once: save and delete the ClusterPolicy, then create the GPUCluster."
+        "Switch once: save and delete the ClusterPolicy, then create the GPUCluster. Read"
+        " first whether your operator’s release supports that."
     ),
     "switch_back": _("Delete the GPUCluster first, then restore the ClusterPolicy."),
     "uncordon": _("Stop draining."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 
 import pytest
 
@@ -202,6 +203,13 @@ def test_the_table_has_each_answer_and_each_sentence_of_each_line():
     assert GATE_EVIDENCE.keys() <= said
     assert {code for code, _ in GATE_EVIDENCE} == GATE_TITLES.keys()
     assert (len(PHASES), len(STATES), len(MOVES)) == (5, 6, 7)
+
+
+def test_the_docs_tell_what_each_line_looks_at():
+    text = (Path(__file__).parents[3] / "docs" / "migration-gates.md").read_text()
+    for phase in Phase:
+        for line in gate(phase, NOTHING):
+            assert f"| `{line.code}` |" in text
 
 
 def test_a_gate_is_green_only_if_every_line_is_or_somebody_answers_for_it():
