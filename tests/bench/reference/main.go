@@ -1,15 +1,16 @@
 // Command reference times Kubernetes' own allocator on one problem, node after node, with nothing around it: what a
 // preview's time is compared with.
 //
-// It reads {"features", "classes", "slices", "nodes", "allocated", "claims"} on standard input, asks for each node
-// once, REPEAT times, and writes {"micros": [per repetition], "fits": nodes that can hold the claims}.
+// It reads {"classes", "slices", "nodes", "allocated", "claims"} on standard input and writes {"micros": 0}. For every
+// further value it asks for each node once and writes {"micros", "fits": nodes that can hold the claims}, so
+// that whoever compares can take turns with it.
 package main
 
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -79,24 +80,21 @@ func once(p problem) (micros int64, fits int, err error) {
 }
 
 func main() {
-	repeat := flag.Int("repeat", 5, "how often")
-	flag.Parse()
+	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
 	var p problem
-	if err := json.NewDecoder(os.Stdin).Decode(&p); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(2)
+	var answer struct {
+		Micros int64 `json:"micros"`
+		Fits   int   `json:"fits"`
 	}
-	var out struct {
-		Micros []int64 `json:"micros"`
-		Fits   int     `json:"fits"`
-	}
-	for range *repeat {
-		micros, fits, err := once(p)
+	var turn any
+	for err := in.Decode(&p); err != io.EOF; err = in.Decode(&turn) {
+		if err == nil && turn != nil {
+			answer.Micros, answer.Fits, err = once(p)
+		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(2)
 		}
-		out.Micros, out.Fits = append(out.Micros, micros), fits
+		out.Encode(answer)
 	}
-	json.NewEncoder(os.Stdout).Encode(out)
 }
