@@ -9,9 +9,11 @@ import sys
 import pytest
 from asgiref.sync import async_to_sync
 from django.core.management import CommandError, call_command
+from django.template.loader import render_to_string
 from django.utils import translation
 
 from claims.services.previewing import Reader, ashow
+from inventory.models import Cluster
 from inventory.services.loading import load_cluster
 
 pytestmark = pytest.mark.django_db
@@ -151,6 +153,13 @@ def test_a_crash_that_hangs_on_the_order_of_pools_is_told_before_it_happens(
 
     assert (status, outcome) == (1, "fits")
     assert "can crash kube-scheduler 1.34" in found[0]["message"]
+    cluster = Cluster.objects.get(name="demo")
+    shown = async_to_sync(ashow)(cluster, wanted, Reader())
+    page = render_to_string(
+        "claims/compose_preview.html", {"preview": {"shown": shown}, "c": cluster}
+    )
+    assert "Not safe to submit" in page
+    assert "scheduled nowhere" not in page
     load("1.34.4", {"DRAConsumableCapacity": True}, (("a", 2), ("b", 5), ("c", 2)))
     assert check(monkeypatch, capsys, wanted)[1] == []
 
