@@ -166,6 +166,7 @@ LINES = [
     (P5, "gate.plugin_gone", "no", world()),
     (P5, "gate.plugin_gone", "unknown", NOTHING),
     (P5, "gate.plugin_pods", "yes", world(PROBE)),
+    (P5, "gate.plugin_pods", "yes", world(replace(PROBE, implicit="", node=""))),
     (P5, "gate.plugin_pods", "no", world(replace(PROBE, implicit="", node="old"))),
     (P5, "gate.plugin_pods", "unknown", NOTHING),
     (P5, "gate.all_in_slices", "yes", nodes(CANARY)),
