@@ -46,3 +46,16 @@ def test_s17_both_kinds_of_the_operator_at_once_are_refused(half_way, verdicts):
 
     # A file without one does not say that the cluster has none.
     assert verdicts()["operator.one"]["answer"] == "unknown"
+
+
+def test_s18_five_phases_each_with_gate_and_rollback(half_way, call, dora):  # noqa: F811
+    caller, path = call(dora), "clusters/demo/adoption/plan"
+    phases = [each["phase"] for each in caller.get(path).json()["phases"]]
+
+    assert phases == ["control-plane", "canary", "mapping", "templates", "drain"]
+    for phase in phases:
+        found = caller.get(f"{path}/phases/{phase}").json()
+        assert found["gate"] != "yes"
+        for steps in (found["actions"], found["rollback"]):
+            assert all(each["commands"] for each in steps)
+            assert steps
