@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from django.apps import apps
 
+from claims.domain.lifecycle import State
+from claims.domain.manifest import request_id_of
 from claims.models import ClaimRequest
 from inventory.domain.kinds import BY_NAME
 from inventory.gateways.kube import AS_ITSELF, Kube
@@ -16,7 +18,6 @@ from inventory.gateways.kubeconfig import connect
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from claims.domain.lifecycle import State
     from tests.faults.world import World
 
 SPACE = "ai-serving"
@@ -44,3 +45,23 @@ def objects(world: World, kind: str) -> list[dict[str, Any]]:
     """Return what the cluster has of a kind in the tests' namespace."""
     with closing(connect("demo", world.kubeconfig("admin"))) as link:
         return Kube(link, AS_ITSELF).list(BY_NAME[kind], SPACE).items
+
+
+def templates(world: World) -> list[dict[str, Any]]:
+    """Return the cluster's claim templates in the tests' namespace."""
+    return objects(world, "ResourceClaimTemplate")
+
+
+def duplicates(world: World, claim_requests: Collection[ClaimRequest]) -> int:
+    """Count objects beyond the first of a request, and moves to Active likewise."""
+    made = Counter(map(request_id_of, templates(world)))
+    extra = sum(max(made[str(one.public_id)] - 1, 0) for one in claim_requests)
+    return extra + moves_too_many(claim_requests, State.ACTIVE)
+
+
+def lost(world: World, claim_requests: Iterable[ClaimRequest]) -> int:
+    """Count requests whose recorded object is not the one in the cluster."""
+    uids = {request_id_of(body): body["metadata"]["uid"] for body in templates(world)}
+    for one in claim_requests:
+        one.refresh_from_db()
+    return sum(uids.get(str(one.public_id)) != one.object_uid for one in claim_requests)

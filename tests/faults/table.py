@@ -9,8 +9,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-HEALED_SECONDS = 30
-ROWS = 21
+HEALED_SECONDS = 60
+ROWS = 33
 PATH = Path(__file__).parents[2] / "docs" / "faults.md"
 
 
@@ -44,10 +44,12 @@ def _text() -> str:
         "# What happens when something dies",
         "",
         "Written by `SLICEWISE_WRITE_DOCS=1 pytest tests/faults -p no:randomly`: real",
-        "workers, watchers, engines, Valkey and API server (the simulated one), ended by",
-        "SIGKILL. Healed counts from that kill, for the API server from its start, until",
-        "every request is Active or Released, Postgres equals the cluster again, or the",
-        "same question is answered again; starting a new process is part of it. Duplicates",
+        "workers, watchers, engines, Postgres, Valkey and API server (the simulated one),",
+        "ended by SIGKILL, Postgres by SIGQUIT; faults of the API server are played in",
+        "front of it, by a fixed seed. Healed counts from a process' kill, for the API",
+        "server and Postgres from its start, for what is played from its end, until every",
+        "request is Active or Released, Postgres equals the cluster again, or the same",
+        "question is answered again; starting a new process is part of it. Duplicates",
         "are objects, or moves to Active or Released, beyond the first of a request, or",
         "rows of one object; lost are requests whose recorded uid is not the cluster's,",
         "objects that Postgres lacks, or, where something ends, objects that are left.",

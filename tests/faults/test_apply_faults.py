@@ -8,61 +8,19 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter
 
 import pytest
 from django.db import connection
 from django.utils import timezone
 
 from claims.domain.lifecycle import State
-from claims.domain.manifest import request_id_of
 from claims.models import ClaimRequest
 from claims.services.working import sweep
-from tests.faults import table
-from tests.faults.counting import all_are, moves_too_many, objects, states_of
-from tests.faults.table import HEALED_SECONDS, Seen
+from tests.faults.counting import all_are
+from tests.faults.table import HEALED_SECONDS
 from tests.faults.world import until
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def healed(world, request):
-    """Return a function that waits for healing, counts, and fails on any loss."""
-
-    def check(name, claim_requests, *, since):
-        until(lambda: all_are(claim_requests, State.ACTIVE), seconds=HEALED_SECONDS)
-        found = Seen(
-            count=len(claim_requests),
-            state=", ".join(sorted(states_of(claim_requests))),
-            healed_seconds=time.monotonic() - since,
-            duplicates=_duplicates(world, claim_requests),
-            lost=_lost(world, claim_requests),
-        )
-        table.seen[name] = found
-        assert (found.state, found.duplicates, found.lost) == ("Active", 0, 0)
-        assert found.healed_seconds <= HEALED_SECONDS
-
-    return check
-
-
-def _templates(world):
-    return objects(world, "ResourceClaimTemplate")
-
-
-def _duplicates(world, claim_requests):
-    """Count objects beyond the first of a request, and moves to Active likewise."""
-    made = Counter(map(request_id_of, _templates(world)))
-    extra = sum(max(made[str(one.public_id)] - 1, 0) for one in claim_requests)
-    return extra + moves_too_many(claim_requests, State.ACTIVE)
-
-
-def _lost(world, claim_requests):
-    """Count requests whose recorded object is not the one in the cluster."""
-    uids = {request_id_of(body): body["metadata"]["uid"] for body in _templates(world)}
-    for one in claim_requests:
-        one.refresh_from_db()
-    return sum(uids.get(str(one.public_id)) != one.object_uid for one in claim_requests)
 
 
 @pytest.mark.parametrize("point", ["before-create", "created", "recorded"])
@@ -175,10 +133,3 @@ def test_one_poisoned_row_among_good_ones(world, ask, healed):
 def _message(claim_request):
     claim_request.refresh_from_db()
     return claim_request.message
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _table():
-    """Write the table once every fault was seen, where that is asked for."""
-    yield
-    table.write()

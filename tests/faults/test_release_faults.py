@@ -134,10 +134,3 @@ def test_worker_killed_while_it_ends_what_is_over(world, active, gone, point):
     world.start_worker()
 
     gone(names[point], claim_requests, since=since)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _table():
-    """Write the table once every fault was seen, where that is asked for."""
-    yield
-    table.write()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -126,6 +128,18 @@ def explosive(now):
     return loaded.cluster, problem["claims"]
 
 
+ONE = {
+    "metadata": {"name": "c", "namespace": "n"},
+    "spec": {
+        "devices": {
+            "requests": [
+                {"name": "g", "exactly": {"deviceClassName": "gpu.nvidia.com"}}
+            ]
+        }
+    },
+}
+
+
 def engine_pid() -> int:
     return int(
         EngineProcess("1.37", Path(settings.SLICEWISE_RUN_DIR)).pid_file.read_text()
@@ -138,17 +152,7 @@ def test_engine_dies_or_hangs_while_it_allocates(
 ):
     cluster, claims = explosive(now)
     fleet = load_fleets("nvidia-t4-l40s")
-    one = {
-        "metadata": {"name": "c", "namespace": "n"},
-        "spec": {
-            "devices": {
-                "requests": [
-                    {"name": "g", "exactly": {"deviceClassName": "gpu.nvidia.com"}}
-                ]
-            }
-        },
-    }
-    wanted = preview(fleet, [one]).document()
+    wanted = preview(fleet, [ONE]).document()
     said: list[Exception] = []
 
     def ask() -> None:
@@ -170,7 +174,7 @@ def test_engine_dies_or_hangs_while_it_allocates(
         os.kill(pid, signal.SIGKILL)
         since = time.monotonic()
 
-    found = preview(fleet, [one]).document()
+    found = preview(fleet, [ONE]).document()
 
     healed = time.monotonic() - since
     thread.join(20)
@@ -184,21 +188,11 @@ def test_engine_dies_or_hangs_while_it_allocates(
 
 def test_engine_killed_between_questions(transactional_db, load_fleets):
     fleet = load_fleets("nvidia-t4-l40s")
-    one = {
-        "metadata": {"name": "c", "namespace": "n"},
-        "spec": {
-            "devices": {
-                "requests": [
-                    {"name": "g", "exactly": {"deviceClassName": "gpu.nvidia.com"}}
-                ]
-            }
-        },
-    }
-    wanted = preview(fleet, [one]).document()
+    wanted = preview(fleet, [ONE]).document()
     os.kill(engine_pid(), signal.SIGKILL)
     since = time.monotonic()
 
-    found = preview(fleet, [one]).document()
+    found = preview(fleet, [ONE]).document()
 
     note(
         "engine killed between questions",
@@ -206,8 +200,24 @@ def test_engine_killed_between_questions(transactional_db, load_fleets):
     )
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _table():
-    """Write the table once every fault was seen, where that is asked for."""
-    yield
-    table.write()
+def test_engine_without_memory(transactional_db, load_fleets, now):
+    """It ends where it can have no more; the next one answers."""
+    cluster, claims = explosive(now)
+    fleet = load_fleets("nvidia-t4-l40s")
+    wanted = preview(fleet, [ONE]).document()
+    pid = engine_pid()
+    _, hard = resource.prlimit(pid, resource.RLIMIT_AS)
+    resource.prlimit(pid, resource.RLIMIT_AS, (1, hard))
+    with suppress(EngineUnavailable, EngineDeadline, EngineRefused):
+        for _ in range(20):
+            preview(cluster, claims, budget=2)
+    assert not Path(f"/proc/{pid}").exists()
+    since = time.monotonic()
+
+    found = preview(fleet, [ONE]).document()
+
+    note(
+        "engine out of memory",
+        Seen(1, "answered", time.monotonic() - since, 0, int(found != wanted)),
+    )
+    assert engine_pid() != pid

@@ -30,7 +30,7 @@ class World:
     def __init__(self, folder: Path, database_url: str, secret_key: str) -> None:
         self.folder = folder
         self._children = Children(folder)
-        self._port = free_ports(1)[0]
+        self.port = free_ports(1)[0]
         self._tokens = credentials.prepare(folder / "keys", {})
         self._socket = folder / "valkey.sock"
         self._worker_count = 0
@@ -44,7 +44,7 @@ class World:
     # The cluster
 
     def start_server(self) -> None:
-        command = [sys.executable, "-m", "simcluster", f"--port={self._port}"]
+        command = [sys.executable, "-m", "simcluster", f"--port={self.port}"]
         command.append(f"--state={self.folder / 'data'}")
         command.append(f"--tokens={self._tokens['tokens.csv']}")
         self._children.start("simcluster", command)
@@ -61,7 +61,7 @@ class World:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._port}"
+        return f"http://127.0.0.1:{self.port}"
 
     def kubeconfig(self, user: str) -> str:
         path = credentials.write_kubeconfig(
