@@ -87,6 +87,7 @@ class Capacity:
     hints: tuple[str, ...]
     is_published: bool
     is_shared: bool
+    given: tuple[str, ...] = ()  # what a policy rounds the amount to
 
     @property
     def is_plain(self) -> bool:

@@ -193,12 +193,15 @@ class FormBuilder:
             about = alternative_field(i, j, f"capacity-{key}")
             errors = self.sentences.get(about, ())
             self.inputs[about] = f"{prefix}-value"
+            amount, offered_key = asked.get(key, ""), published.get(key)
+            given = offered_key.given_for(amount) if offered_key and amount else ()
             yield Capacity(
                 key=Field(f"{prefix}-key", key),
-                field=Field(f"{prefix}-value", asked.get(key, ""), tuple(errors)),
-                hints=published[key].hints if key in published else (),
-                is_published=key in published,
-                is_shared=key in published and published[key].is_shared,
+                field=Field(f"{prefix}-value", amount, tuple(errors)),
+                hints=offered_key.hints if offered_key else (),
+                is_published=offered_key is not None,
+                is_shared=offered_key is not None and offered_key.is_shared,
+                given=given,
             )
 
     def _bound(self, binds: tuple[str, ...]) -> tuple[tuple[str, str, bool], ...]:

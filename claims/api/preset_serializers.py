@@ -62,4 +62,5 @@ class Room(s.Serializer[Any]):
     nodes = s.IntegerField(allow_null=True, help_text="null: not known.")
     copies = s.IntegerField(allow_null=True, help_text="null: not counted.")
     atLeast = s.BooleanField(help_text="More may fit.")
-    problem = s.CharField(allow_null=True)
+    problem = s.CharField(allow_null=True, help_text="Why it is not known.")
+    why = s.CharField(allow_null=True, help_text="Why none fits now.")

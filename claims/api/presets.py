@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from claims.api import preset_serializers as shapes
 from claims.api.base import judging
 from claims.queries.presets import offered_to, seen_by
+from claims.services.diagnosing import hidden_from
 from claims.services.preset_editing import (
     Change,
     PresetInvalid,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from rest_framework.response import Response
 
     from claims.models import Preset, PresetVersion
+    from claims.services.presets import Room
 
 Json = dict[str, Any]
 
@@ -225,6 +227,17 @@ class OfferedView(ClusterView):
         return row.active
 
 
+def room_document(room: Room) -> Json:
+    """Return how often a preset fits; null where that is not known."""
+    return {
+        "nodes": None if room.problem else room.nodes,
+        "copies": room.copies,
+        "atLeast": room.at_least,
+        "problem": room.problem or None,
+        "why": room.why or None,
+    }
+
+
 class PresetRoom(OfferedView):
     """How often a preset fits."""
 
@@ -238,15 +251,10 @@ class PresetRoom(OfferedView):
 
     def get(self, request: Request, cluster: str, preset: str) -> Response:
         """Return on how many nodes, and how often."""
-        room = room_for(self.cluster(), self.offered(preset))
-        return self.answer(
-            {
-                "nodes": None if room.problem else room.nodes,
-                "copies": room.copies,
-                "atLeast": room.at_least,
-                "problem": room.problem or None,
-            }
-        )
+        found = self.cluster()
+        hide = hidden_from(self.person, found)
+        room = room_for(found, self.offered(preset), hide=hide)
+        return self.answer(room_document(room))
 
 
 class PresetRender(OfferedView):

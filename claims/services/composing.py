@@ -15,6 +15,7 @@ from django.db import connection
 from django.db.models import Max
 from django.utils.translation import gettext as _
 
+from claims.domain.checks.capacity import consumed, quantity_text
 from claims.domain.draft import (
     DISTINCT,
     FIRST_AVAILABLE,
@@ -25,6 +26,7 @@ from claims.domain.draft import (
 )
 from claims.domain.reading import read
 from claims.services.catalogue import binding_conditions, binding_within
+from inventory.domain.quantity import BadQuantity, parse_quantity
 from inventory.models import KubeObject
 from inventory.services.engines import engine_for
 from portal.accounts.queries import namespaces_of
@@ -59,11 +61,24 @@ class CapacityOffer:
 
     Attributes:
         is_shared: some device gives it away by the amount.
+        policies: by which it is given; None for a device that gives all of it.
     """
 
     key: str
     hints: tuple[str, ...]
     is_shared: bool
+    policies: tuple[dict[str, Any] | None, ...] = ()
+
+    def given_for(self, asked: str) -> tuple[str, ...]:
+        """Return what a request is given where policies round it; () where none does."""
+        try:
+            wanted = parse_quantity(asked)
+        except BadQuantity:
+            return ()
+        known = [{"requestPolicy": each} for each in self.policies if each]
+        given = [consumed(wanted, each) for each in known]
+        texts = [quantity_text(each) for each in given if each not in (None, wanted)]
+        return tuple(dict.fromkeys(texts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +205,7 @@ def _keys_within(
 def _offer(keys: Keys) -> Offer:
     return Offer(
         tuple(
-            CapacityOffer(key, _hints(policies), any(policies))
+            CapacityOffer(key, _hints(policies), any(policies), policies)
             for key, policies in keys.items()
         )
     )

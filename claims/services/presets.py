@@ -13,6 +13,8 @@ from claims.domain.draft_fields import to_fields
 from claims.domain.pasted import take
 from claims.domain.presets import breaches, rules_of
 from claims.domain.preview import claim_of
+from claims.services.checking import Checker
+from claims.services.finding_sentences import sentence
 from claims.services.preview import preview
 from claims.services.why_sentences import pod_error_sentence
 from inventory.domain.engine import Outcome
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
     from claims.domain.draft import Draft
     from claims.domain.presets import Breach
+    from claims.domain.preview import Preview
     from claims.models import PresetVersion
     from inventory.models import Cluster
 
@@ -32,6 +35,8 @@ Json = dict[str, Any]
 MOST_COPIES = 64
 MOST_NODES = 100
 COPIES_SECONDS = 1.0
+# Findings that say why nothing fits begin so.
+_TELLING = ("preview", "class", "constraint", "capacity", "taint", "cel")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +48,14 @@ class Room:
         copies: how many fit, node by node; None where that was not counted.
         at_least: more may fit.
         problem: a sentence where nothing could be said.
+        why: a sentence on why none fits; "" where some does, or it is not known.
     """
 
     nodes: int = 0
     copies: int | None = None
     at_least: bool = False
     problem: str = ""
+    why: str = ""
 
 
 class PresetRefused(PortalError):
@@ -116,28 +123,58 @@ def breach_sentence(breach: Breach) -> str:
     return sentences[breach.code]
 
 
-def room_for(cluster: Cluster, version: PresetVersion) -> Room:
-    """Return how often a preset fits now, as the scheduler would place it."""
-    claim = claim_of(version.manifest)
+def room_for(
+    cluster: Cluster, version: PresetVersion, *, hide: frozenset[str] = frozenset()
+) -> Room:
+    """Return how often a preset fits now, as the scheduler would place it.
+
+    Args:
+        cluster: where.
+        version: of the preset.
+        hide: namespaces whose claims are only "in use" to the reader.
+    """
     try:
-        found = preview(cluster, [claim])
-        fitting = found.fitting
-        undecided = any(n.outcome == Outcome.UNDECIDED for n in found.nodes.values())
-        if found.pod_error or (undecided and not fitting):
-            return Room(problem=pod_error_sentence(found) or _("not decided in time"))
-        if not fitting or draft_from(version).is_privileged:
-            return Room(len(fitting), None if fitting else 0)
-        counted = engine_for(cluster).copies(
-            [defaulted_claim(claim)],
-            nodes=fitting[:MOST_NODES],
-            most=MOST_COPIES,
-            budget=COPIES_SECONDS,
-        )
+        found = preview(cluster, [claim_of(version.manifest)])
+        if found.fitting and not found.pod_error:
+            return _counted(cluster, version, found)
+        if found.pod_error:
+            return Room(0, 0, why=pod_error_sentence(found))
+        if _is_undecided(found):
+            return Room(problem=_("not decided in time"))
+        return Room(0, 0, why=_why_none(cluster, version.manifest, hide))
     except PortalError as error:
         return Room(problem=error.message)
+
+
+def _is_undecided(found: Preview) -> bool:
+    return any(n.outcome == Outcome.UNDECIDED for n in found.nodes.values())
+
+
+def _counted(cluster: Cluster, version: PresetVersion, found: Preview) -> Room:
+    """Return how often a preset fits on the nodes that it fits on at all."""
+    fitting = found.fitting
+    if draft_from(version).is_privileged:
+        return Room(len(fitting))
+    counted = engine_for(cluster).copies(
+        [defaulted_claim(claim_of(version.manifest))],
+        nodes=fitting[:MOST_NODES],
+        most=MOST_COPIES,
+        budget=COPIES_SECONDS,
+    )
     each = counted.nodes.values()
     return Room(
         len(fitting),
         sum(one.copies for one in each),
-        undecided or len(fitting) > MOST_NODES or any(one.at_least for one in each),
+        _is_undecided(found)
+        or len(fitting) > MOST_NODES
+        or any(one.at_least for one in each),
     )
+
+
+def _why_none(cluster: Cluster, manifest: Json, hide: frozenset[str]) -> str:
+    """Return the first finding that keeps a preset from fitting anywhere, in words."""
+    placed = {**manifest, "metadata": {**manifest["metadata"], "namespace": "default"}}
+    findings = Checker(cluster).check(placed, earlier=[], mine=[]).findings
+    telling = (each for each in findings if each.code.split(".")[0] in _TELLING)
+    found = next(telling, None)
+    return sentence(found, hide=hide) if found else ""

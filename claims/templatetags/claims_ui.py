@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 from claims.domain.binding import Binding, Readiness
 from claims.domain.follow import ClaimState, ObjectState
 from claims.domain.lifecycle import State
+from claims.services.preset_words import translated
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -130,3 +131,9 @@ def command_words(shows: str) -> str:
 def at_place(builders: Mapping[str, Built], place: str) -> Built | None:
     """Return how far the condition of one alternative is put together."""
     return builders.get(place)
+
+
+@register.filter
+def preset_words(text: str) -> str:
+    """Return a text of a shipped preset in the language that is active."""
+    return translated(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from django.http import HttpResponseBadRequest
@@ -12,6 +13,7 @@ from django.views.decorators.http import require_GET, require_POST
 from claims.services.available import free_now, quotas_of
 from claims.services.building import started
 from claims.services.catalogue import seen_keys
+from claims.services.composing import offers_of
 from inventory.models import Cluster
 from portal.accounts.decorators import requires
 from portal.accounts.domain.roles import Permission
@@ -20,6 +22,10 @@ if TYPE_CHECKING:
     from django.http import HttpResponse
 
     from portal.core.http import PortalRequest
+
+_CAPACITY = re.compile(
+    r"(?P<place>requests-\d{1,3}-alternatives-\d{1,3})-capacity-(?P<k>\d{1,3})-value"
+)
 
 
 @requires(Permission.COMPOSE)
@@ -38,6 +44,25 @@ def compose_builder(request: PortalRequest, cluster: str) -> HttpResponse:
         "words": seen_keys(row),
     }
     return render(request, "claims/compose_builder.html", context)
+
+
+@requires(Permission.COMPOSE)
+@require_POST
+def compose_given(request: PortalRequest, cluster: str) -> HttpResponse:
+    """Answer with what a device's policy makes of the amount in the field `judge`."""
+    row = get_object_or_404(Cluster, name=cluster)
+    name = request.POST.get("judge", "")
+    found = _CAPACITY.fullmatch(name)
+    if not found:
+        return HttpResponseBadRequest(_("“judge” names no capacity of this form."))
+    asked = request.POST.get(name, "").strip()
+    chosen = request.POST.get(f"{found['place']}-class", "")
+    key = request.POST.get(f"{found['place']}-capacity-{found['k']}-key", "")
+    offer = offers_of(row, [chosen]).by_class.get(chosen)
+    known = [each for each in (offer.capacity if offer else ()) if each.key == key]
+    given = known[0].given_for(asked) if known and asked else ()
+    context = {"asked": asked, "given": given}
+    return render(request, "claims/compose_given.html", context)
 
 
 @requires(Permission.COMPOSE)

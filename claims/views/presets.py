@@ -18,6 +18,7 @@ from claims.domain.presets import ALWAYS_FREE, rules_of
 from claims.forms import submission_key
 from claims.queries.presets import offered_to
 from claims.services.composing import read_for
+from claims.services.diagnosing import hidden_from
 from claims.services.presets import checked, draft_from, room_for
 from claims.services.sentences import sentence
 from claims.services.writing import draft_of, text_of
@@ -60,8 +61,9 @@ def preset_list(request: PortalRequest, cluster: str) -> HttpResponse:
     """Show the catalogue; what is free comes card by card, or at once when asked for."""
     row = get_object_or_404(Cluster, name=cluster)
     wanted = "free" in request.GET
+    hide = hidden_from(request.user, row) if wanted else frozenset()
     rows = [
-        (preset, room_for(row, _version(preset)) if wanted else None)
+        (preset, room_for(row, _version(preset), hide=hide) if wanted else None)
         for preset in offered_to(request.user)
     ]
     context = {
@@ -80,7 +82,9 @@ def preset_room(request: PortalRequest, cluster: str, preset: str) -> HttpRespon
     """Answer with how much of one preset is free now."""
     row = get_object_or_404(Cluster, name=cluster)
     chosen = get_object_or_404(offered_to(request.user), name=preset)
-    context = {"room": room_for(row, _version(chosen)), "cluster": row}
+    hide = hidden_from(request.user, row)
+    room = room_for(row, _version(chosen), hide=hide)
+    context = {"room": room, "cluster": row}
     return render(request, "claims/preset_room.html", context)
 
 

@@ -5,10 +5,15 @@ from __future__ import annotations
 import pytest
 from django.core.management import call_command
 from django.urls import reverse
+from django.utils import timezone
 
-from claims.models import Preset
+from claims.models import ClaimRequest, Preset
+from claims.services.preset_editing import Change, content_of, make_preset
+from claims.services.preset_words import SHIPPED
 from claims.services.presets import room_for
 from portal.accounts.models import Tenant
+from tests.integration.claims.conftest import admin, cluster, kubeconfigs  # noqa: F401
+from tests.integration.claims.objects import manifest_of as template_of
 from tests.integration.composer.conftest import (
     composer,  # noqa: F401
     fields_of,
@@ -184,3 +189,55 @@ def test_a_new_preset_is_offered(client, dora, fleet_cluster, presets):
     url = reverse("claims:preset-compose", args=[fleet_cluster.name, "two"])
     assert client.get(url).status_code == 200
     assert client.post(reverse("claims:preset-new"), fields).status_code == 422
+
+
+def test_what_is_short_is_said_and_shipped_texts_are_translated(
+    client,
+    ada,
+    fleet_cluster,
+    presets,
+    text,  # noqa: F811
+):
+    client.force_login(ada)
+    room = reverse("claims:preset-room", args=[fleet_cluster.name, "nvlink-pair"])
+    assert "none free now" in text(client.get(room))
+    assert room_for(fleet_cluster, presets["nvlink-pair"].active).why
+
+    page = reverse("claims:preset-list", args=[fleet_cluster.name])
+    korean = text(client.get(page, headers={"Accept-Language": "ko"}))
+    assert presets["notebook"].active.title not in korean
+    assert "노트북" in korean
+
+
+def test_the_shipped_texts_are_those_of_the_files(presets):
+    texts = {
+        text
+        for row in presets.values()
+        for text in (row.active.title, row.active.description, row.active.category)  # noqa: F811
+    }
+    assert texts == set(SHIPPED)
+
+
+def test_a_request_remembers_its_preset(client, ada, presets, cluster, text):  # noqa: F811
+    client.force_login(ada)
+    manifest = template_of()
+    del manifest["metadata"]["namespace"]
+    body = {
+        "title": "One example",
+        "description": "x",
+        "category": "x",
+        "manifest": manifest,
+        "fields": {},
+        "tenants": None,
+    }
+    made = make_preset("example", content_of(body), Change("dora", timezone.now()))
+    address = reverse("claims:preset-compose", args=[cluster.name, "example"])
+    fields = fields_of(client.get(address).content.decode())
+    fields["namespace"] = ["ai-serving"]
+
+    sent = client.post(address, {**fields, "action": "submit"})
+
+    assert sent.status_code == 302, text(sent)
+    row = ClaimRequest.objects.get()
+    assert row.preset_version == made.active
+    assert "From the preset example, version 1" in text(client.get(sent.url))
