@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from django.contrib.auth.hashers import Argon2PasswordHasher
 from django.utils import translation
 from hypothesis import HealthCheck, settings
 
 from portal.core import counting
+from tests import migrated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,6 +33,11 @@ DATA = Path(__file__).parent / "data"
 # modules that start it are imported when tests are collected.
 counting.start = lambda: None
 
+# The same algorithm at its cheapest: thousands of tests begin with making people.
+Argon2PasswordHasher.time_cost = 1
+Argon2PasswordHasher.memory_cost = 8
+Argon2PasswordHasher.parallelism = 1
+
 
 @pytest.fixture(autouse=True)
 def english() -> Iterator[None]:
@@ -41,12 +48,14 @@ def english() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def django_db_modify_db_settings() -> None:
+def django_db_modify_db_settings(django_db_blocker) -> None:
     """Give each test run a database of its own, so that two runs never meet."""
-    from django.conf import settings as django_settings
+    from django.db import connection
 
-    test = django_settings.DATABASES["default"].setdefault("TEST", {})
+    test = connection.settings_dict["TEST"]
     test["NAME"] = f"test_slicewise_{os.getpid()}"
+    with django_db_blocker.unblock():
+        test["TEMPLATE"] = migrated.template()
 
 
 @pytest.fixture(scope="session")
