@@ -20,12 +20,14 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from portal.demo.people import PEOPLE
 
 ROOT = Path(__file__).resolve().parents[2]
 READY_SECONDS = 120
+# Nobody waits this long unless something is broken: the machine may be a busy one.
+expect.set_options(timeout=60_000)
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -69,10 +71,13 @@ def running(*options: str, seconds: float = READY_SECONDS) -> Iterator[Demo]:
         seconds: within which it must be ready.
     """
     with state_folder() as state, (state / "supervisor.log").open("wb") as output:
+        env = {**os.environ, "SLICEWISE_STATE_DIR": str(state)}
+        migrated = [sys.executable, "-m", "tests.migrated"]
+        subprocess.run(migrated, cwd=ROOT, env=env, check=True)
         process = subprocess.Popen(
             [sys.executable, "-m", "portal.supervisor", "--port", "0", *options],
             cwd=ROOT,
-            env={**os.environ, "SLICEWISE_STATE_DIR": str(state)},
+            env=env,
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,

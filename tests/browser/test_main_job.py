@@ -52,15 +52,15 @@ def test_main_job(page: Page, sign_in, axe, name):
 
     page.get_by_role("button", name="Submit").click()
     page.wait_for_url("**/requests/*/")
-    expect(page.locator("main")).to_contain_text("Active", timeout=15_000)
+    expect(page.locator("main")).to_contain_text("Active")
     axe(page)
 
     page.get_by_role("button", name="Start a pod").click()
-    expect(gpus.locator("#gpu-rows")).to_contain_text(f"{name}-", timeout=15_000)
+    expect(gpus.locator("#gpu-rows")).to_contain_text(f"{name}-")
     held = card_rows(gpus, f"{name}-")
     assert len(set(held)) == 2
     assert all("share" in href for href in held)
-    expect(page.locator("main")).to_contain_text("Running", timeout=15_000)
+    expect(page.locator("main")).to_contain_text("Running")
     axe(gpus)
 
     page.get_by_role("link", name="Release").click()
@@ -70,8 +70,8 @@ def test_main_job(page: Page, sign_in, axe, name):
     )
     axe(page)
     page.get_by_role("button", name="Release").click()
-    expect(gpus.locator("#gpu-rows")).not_to_contain_text(f"{name}-", timeout=20_000)
-    expect(page.locator("main")).to_contain_text("Released", timeout=20_000)
+    expect(gpus.locator("#gpu-rows")).not_to_contain_text(f"{name}-")
+    expect(page.locator("main")).to_contain_text("Released")
 
 
 def test_a_change_reaches_a_page_that_is_only_open(page: Page, sign_in, name):
@@ -79,20 +79,20 @@ def test_a_change_reaches_a_page_that_is_only_open(page: Page, sign_in, name):
     compose_example(page, name)
     page.get_by_role("button", name="Submit").click()
     page.wait_for_url("**/requests/*/")
-    expect(page.locator("main")).to_contain_text("Active", timeout=15_000)
+    expect(page.locator("main")).to_contain_text("Active")
     gpus = page.context.new_page()
     gpus.goto("/c/demo/gpus/")
 
     page.get_by_role("button", name="Start a pod").click()
-    expect(page.locator("main")).to_contain_text("Reserved", timeout=15_000)
+    expect(page.locator("main")).to_contain_text("Reserved")
 
     # Nobody touches the other page, and it asks for nothing by the clock.
-    expect(gpus.locator("#gpu-rows")).to_contain_text(f"{name}-", timeout=15_000)
+    expect(gpus.locator("#gpu-rows")).to_contain_text(f"{name}-")
 
 
 def reload_until(page: Page, text: str) -> None:
     """Reload as a person without script would, until the page says so."""
-    for _ in range(30):
+    for _ in range(60):
         page.reload()
         if text in page.inner_text("main"):
             return
@@ -129,9 +129,9 @@ def test_another_tenant_sees_only_that_it_is_in_use(
     compose_example(page, name)
     page.get_by_role("button", name="Submit").click()
     page.wait_for_url("**/requests/*/")
-    expect(page.locator("main")).to_contain_text("Active", timeout=15_000)
+    expect(page.locator("main")).to_contain_text("Active")
     page.get_by_role("button", name="Start a pod").click()
-    expect(page.locator("main")).to_contain_text("Reserved", timeout=15_000)
+    expect(page.locator("main")).to_contain_text("Reserved")
     request = page.url
     other = browser.new_context(**browser_context_args)
     cleo = other.new_page()
@@ -280,5 +280,5 @@ def test_a_preset_takes_six_interactions_from_the_sign_in_page(page: Page, demo)
     expect(page.locator("#preview")).to_contain_text(re.compile(r"Fits on \d+ of"))
     interact(page.get_by_role("button", name="Submit").click)
     page.wait_for_url("**/requests/*/")
-    expect(page.locator("main")).to_contain_text("Active", timeout=15_000)
+    expect(page.locator("main")).to_contain_text("Active")
     assert made <= 6
