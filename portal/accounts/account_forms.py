@@ -28,6 +28,8 @@ class ChangePasswordForm(PasswordChangeForm):
         super().__init__(user, *args, **kwargs)
         self._address = address
         self.fields["old_password"].label = _("Present password")
+        # It is one form of several on its page.
+        self.fields["old_password"].widget.attrs.pop("autofocus", None)
         _dress(self)
 
     def clean_old_password(self) -> str:

@@ -243,3 +243,65 @@ def test_idle_claims_are_noted_told_and_forgotten(cluster, observe, ada):
     KubeObject.objects.filter(uid="u-left").update(deleted_at=later)
     note_idle(now=later)
     assert not IdleClaim.objects.exists()
+
+
+def idle_since(row, hours, now):
+    """Let the one claim of a request be idle, and its owner told, for so long."""
+    return IdleClaim.objects.create(
+        cluster=row.plan.cluster,
+        namespace=row.plan.namespace,
+        name=f"{row.plan.name}-made",
+        uid="u-idle",
+        claim_request=row,
+        since=now - hours * HOUR,
+        told_at=now - 2 * HOUR,
+    )
+
+
+def unreserved(row, now):
+    """Store a claim of the request that holds devices and that no pod uses."""
+    from claims.domain.manifest import MANAGED_BY, MANAGED_BY_LABEL, REQUEST_LABEL
+
+    plan = row.plan
+    KubeObject.objects.create(
+        cluster=plan.cluster,
+        kind="ResourceClaim",
+        namespace=plan.namespace,
+        name=f"{plan.name}-made",
+        uid="u-idle",
+        body={
+            "metadata": {
+                "name": f"{plan.name}-made",
+                "namespace": plan.namespace,
+                "uid": "u-idle",
+                "labels": {
+                    MANAGED_BY_LABEL: MANAGED_BY,
+                    REQUEST_LABEL: str(row.public_id),
+                },
+            },
+            "spec": {},
+            "status": {"allocation": {"devices": {"results": []}}},
+        },
+        revision=1,
+        seen_at=now,
+    )
+
+
+@pytest.mark.parametrize(
+    ("policy_hours", "idle_hours", "released"),
+    [(8, 9, 1), (8, 7, 0), (None, 100, 0)],
+)
+def test_what_is_idle_is_released_as_policy_says(
+    submitted_with_end, policy_hours, idle_hours, released
+):
+    from portal.approvals.services.idling import release_what_is_idle
+
+    row, now = submitted_with_end, timezone.now()
+    rules = [Rule(name="all", effect=Effect.AUTO, idle_hours=policy_hours)]
+    store_policy(rules, by="x", note="", now=now)
+    unreserved(row, now)
+    idle_since(row, idle_hours, now)
+
+    assert release_what_is_idle(now=now) == released
+    row.refresh_from_db()
+    assert row.state == (State.RELEASING if released else State.ACTIVE)
