@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 # Members that stand beside the manifest in the body of a submit.
-_BESIDE = {"justification": "#/justification", "hours": "#/endsAt"}
+_BESIDE = {
+    "justification": "#/justification",
+    "hours": "#/endsAt",
+    "revises": "#/revises",
+    "preset": "#/preset",
+}
 
 
 def judging(**more: Any) -> Operation:

@@ -36,6 +36,13 @@ def request_document(row: ClaimRequest) -> Json:
         "tenant": row.tenant.name,
         "requester": row.requester.username,
         "justification": row.justification or None,
+        "revises": str(row.revises.public_id) if row.revises else None,
+        "preset": {
+            "name": row.preset_version.preset.name,
+            "version": row.preset_version.number,
+        }
+        if row.preset_version
+        else None,
         "expiresAt": row.expires_at,
         "submittedAt": row.submitted_at,
         "changedAt": row.changed_at,

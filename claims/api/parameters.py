@@ -40,6 +40,8 @@ class YamlSubmitParameters(s.Serializer[Any]):
     cluster = s.CharField(default="", max_length=63, help_text="With YAML.")
     justification = s.CharField(default="", max_length=2_000, help_text="With YAML.")
     endsAt = s.DateTimeField(default=None, help_text="With YAML.")
+    revises = s.UUIDField(default=None, help_text="With YAML.")
+    preset = s.CharField(default=None, max_length=63, help_text="With YAML.")
 
 
 class YamlParameters(s.Serializer[Any]):

@@ -17,7 +17,9 @@ from claims.api.base import refused
 from claims.domain.operations import Work
 from claims.queries.lists import RequestFilter, request_page
 from claims.queries.requests import following, timeline, visible_to
+from claims.services.presets import preset_for
 from claims.services.requesting import Ask, request_claim
+from claims.services.submit import SubmitRefused
 from inventory.gateways.files import parse_objects
 from inventory.queries.clusters_by_name import cluster_named
 from portal.accounts.domain.roles import Permission
@@ -111,11 +113,18 @@ class RequestView(ApiView):
         Raises:
             ApiProblem: It is refused, and where.
         """
-        ask = Ask(body["manifest"], body["justification"], body["endsAt"])
+        cluster = cluster_named(body["cluster"])
         try:
+            ask = Ask(
+                body["manifest"],
+                body["justification"],
+                body["endsAt"],
+                self._revised(body["revises"]),
+                preset_for(self.person, body["preset"], body["manifest"]),
+            )
             return request_claim(
                 self.person,
-                cluster_named(body["cluster"]),
+                cluster,
                 ask,
                 key=key,
                 request_id=self.request_id,
@@ -123,6 +132,19 @@ class RequestView(ApiView):
             )
         except PortalError as error:
             raise refused(error) from error
+
+    def _revised(self, public_id: UUID | None) -> ClaimRequest | None:
+        """Return the request that is revised, if one is named."""
+        if public_id is None:
+            return None
+        row = visible_to(self.person).filter(public_id=public_id).distinct().first()
+        if row is None:
+            raise SubmitRefused(
+                _("There is no claim request of that id for you."),
+                code="submit.revises",
+                paths=("revises",),
+            )
+        return row
 
 
 class RequestList(RequestView):

@@ -99,17 +99,24 @@ class ClaimWaiting(s.Serializer[Any]):
     kueue = Queueing(allow_null=True)
 
 
+class PresetUsed(s.Serializer[Any]):
+    name = s.CharField()
+    version = s.IntegerField()
+
+
 class ClaimRequest(s.Serializer[Any]):
     id = s.UUIDField()
     state = s.ChoiceField([each.value for each in State])
     message = s.CharField(allow_null=True)
     cluster = s.CharField()
     namespace = s.CharField()
-    kind = s.ChoiceField(["ResourceClaim", "ResourceClaimTemplate"])
+    kind = s.ChoiceField(["ResourceClaim", "ResourceClaimTemplate", "ComputeDomain"])
     name = s.CharField()
     tenant = s.CharField()
     requester = s.CharField()
     justification = s.CharField(allow_null=True)
+    revises = s.UUIDField(allow_null=True, help_text="The request of the old version.")
+    preset = PresetUsed(allow_null=True)
     expiresAt = s.DateTimeField(allow_null=True)
     submittedAt = s.DateTimeField()
     changedAt = s.DateTimeField()
@@ -169,13 +176,23 @@ class OperationState(s.Serializer[Any]):
 class SubmitBody(s.Serializer[Any]):
     cluster = s.CharField(max_length=63)
     manifest = s.DictField(
-        help_text="A ResourceClaim or ResourceClaimTemplate of resource.k8s.io."
+        help_text="A ResourceClaim or ResourceClaimTemplate of resource.k8s.io, or a"
+        " ComputeDomain of resource.nvidia.com/v1beta1."
     )
     justification = s.CharField(
         default="", allow_blank=True, max_length=2_000, help_text="For who approves."
     )
     endsAt = s.DateTimeField(
         default=None, allow_null=True, help_text="When it ends by itself."
+    )
+    revises = s.UUIDField(
+        default=None, allow_null=True, help_text="The request of the old version."
+    )
+    preset = s.CharField(
+        default=None,
+        allow_null=True,
+        max_length=63,
+        help_text="It was rendered from; its locked fields are held.",
     )
 
 

@@ -7,6 +7,7 @@ from django.urls import path
 from claims.api import (
     bulk,
     claims,
+    composing,
     importing,
     presets,
     request_moves,
@@ -34,6 +35,26 @@ urlpatterns = [
     path(f"{C}/preview", validating.PreviewView.as_view(), name="preview"),
     path(f"{C}/what-if", validating.WhatIfView.as_view(), name="what-if"),
     path(f"{C}/cel", validating.CelView.as_view(), name="cel"),
+    path("drafts", composing.DraftList.as_view(), name="draft-list"),
+    path("drafts/<uuid:id>", composing.DraftDetail.as_view(), name="draft"),
+    path(f"{C}/templates", composing.TemplateList.as_view(), name="template-list"),
+    path(
+        f"{C}/templates/<str:namespace>/<str:name>",
+        composing.TemplateDetail.as_view(),
+        name="template",
+    ),
+    path(f"{C}/selector-keys", composing.KeyList.as_view(), name="selector-key-list"),
+    path(f"{C}/conditions", composing.ConditionView.as_view(), name="conditions"),
+    path(
+        f"{C}/availability",
+        composing.AvailabilityView.as_view(),
+        name="availability",
+    ),
+    path(
+        f"{C}/compute-domains/preview",
+        composing.DomainPreviewView.as_view(),
+        name="domain-preview",
+    ),
     path("presets", presets.PresetList.as_view(), name="preset-list"),
     path("presets/<slug:preset>", presets.PresetDetail.as_view(), name="preset"),
     path(

@@ -54,7 +54,15 @@ _ORDER = {
         )
     )
 }
-_KEPT_METADATA = ("name", "namespace", "labels", "annotations")
+_KEPT_METADATA = (
+    "name",
+    "generateName",
+    "namespace",
+    "labels",
+    "annotations",
+    "ownerReferences",
+    "finalizers",
+)
 _EMPTY: tuple[object, ...] = (None, "", [], {})
 
 

@@ -47,7 +47,13 @@ def mine(user: User) -> QuerySet[ClaimRequest]:
 
 def visible_to(user: User) -> QuerySet[ClaimRequest]:
     """Return the requests that a person may look at: theirs, their tenants', or all."""
-    rows = ClaimRequest.objects.select_related("plan__cluster", "tenant", "requester")
+    rows = ClaimRequest.objects.select_related(
+        "plan__cluster",
+        "tenant",
+        "requester",
+        "revises__plan",
+        "preset_version__preset",
+    )
     if user.may(Permission.SEE_ALL_CLAIMS):
         return rows
     return rows.filter(Q(requester=user) | Q(tenant__in=user.tenants.all()))

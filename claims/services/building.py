@@ -70,26 +70,43 @@ def finished(
 ) -> tuple[Draft, Built]:
     """Return the draft with the condition in it; or as it was, and what is wrong."""
     built = started(cluster, lists, place)
-    seen = _seen(cluster, built.key)
     i, _colon, j = place.partition(":")
     try:
         row = draft.requests[int(i)].alternatives[int(j)]
     except (ValueError, IndexError):
         return draft, built
-    if seen is None:
-        return draft, replace(built, problem=_("Choose what to compare."))
     try:
-        text = condition(
-            seen.expression,
-            seen.kind,
-            built.operator or OPERATORS[seen.kind][0],
-            built.value,
-            guarded=_lacking(cluster, row.device_class, seen),
+        text = condition_for(
+            cluster, built.key, built.operator, built.value, row.device_class
         )
     except BadValue:
         problem = _("“%(value)s” is no value that this can be compared with.")
         return draft, replace(built, problem=problem % {"value": built.value[:80]})
+    if text is None:
+        return draft, replace(built, problem=_("Choose what to compare."))
     return with_selector(draft, int(i), int(j), text), Built()
+
+
+def condition_for(
+    cluster: Cluster, expression: str, operator: str, value: str, device_class: str
+) -> str | None:
+    """Return a condition over a key that devices publish, or None over any other.
+
+    It is guarded where some device of the class lacks the key.
+
+    Raises:
+        BadValue: The key cannot be compared so.
+    """
+    seen = _seen(cluster, expression)
+    if seen is None:
+        return None
+    return condition(
+        seen.expression,
+        seen.kind,
+        operator or OPERATORS[seen.kind][0],
+        value,
+        guarded=_lacking(cluster, device_class, seen),
+    )
 
 
 def _seen(cluster: Cluster, expression: str) -> SeenKey | None:

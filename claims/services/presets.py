@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as _lazy
 
 from claims.domain.defaulting import defaulted_claim
 from claims.domain.draft import from_fields
@@ -13,9 +14,11 @@ from claims.domain.draft_fields import to_fields
 from claims.domain.pasted import take
 from claims.domain.presets import breaches, rules_of
 from claims.domain.preview import claim_of
+from claims.queries.presets import offered_to
 from claims.services.checking import Checker
 from claims.services.finding_sentences import sentence
 from claims.services.preview import preview
+from claims.services.submit import SubmitRefused
 from claims.services.why_sentences import pod_error_sentence
 from inventory.domain.engine import Outcome
 from inventory.services.engines import engine_for
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from claims.domain.preview import Preview
     from claims.models import PresetVersion
     from inventory.models import Cluster
+    from portal.accounts.models import User
 
 Json = dict[str, Any]
 
@@ -56,6 +60,9 @@ class Room:
     at_least: bool = False
     problem: str = ""
     why: str = ""
+
+
+_SHAPE = _lazy("The preset does not make such a manifest: render it anew.")
 
 
 class PresetRefused(PortalError):
@@ -107,6 +114,25 @@ def filled(version: PresetVersion, values: Mapping[str, str]) -> Draft:
     if refused := (*refused, *checked(version, draft)):
         raise PresetRefused(refused)
     return draft
+
+
+def preset_for(user: User, name: str | None, manifest: Json) -> PresetVersion | None:
+    """Return the preset that a manifest says it was rendered from, if it keeps to it.
+
+    Raises:
+        SubmitRefused: No such preset is offered, or the manifest breaks its rules.
+    """
+    if name is None:
+        return None
+    row = offered_to(user).filter(name=name).first()
+    if row is None or row.active is None:
+        text = _("There is no preset of that name for you.")
+        raise SubmitRefused(text, code="submit.preset", paths=("preset",))
+    draft = take(manifest).draft
+    broken = checked(row.active, draft) if draft else (("", _SHAPE),)
+    if broken:
+        raise SubmitRefused(str(broken[0][1]), code="preset.refused", paths=("preset",))
+    return row.active
 
 
 def breach_sentence(breach: Breach) -> str:

@@ -18,7 +18,7 @@ from portal.core.errors import PortalError
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from claims.models import ClaimRequest
+    from claims.models import ClaimRequest, PresetVersion
     from claims.services.diagnosing import Diagnosis
     from inventory.models import Cluster
     from portal.accounts.models import User
@@ -50,11 +50,15 @@ class Ask:
         manifest: a ResourceClaim, ResourceClaimTemplate or ComputeDomain.
         justification: for those who approve.
         ends_at: when it ends by itself; None for never.
+        revises: what it is a new version of.
+        preset_version: what it was rendered from.
     """
 
     manifest: Json
     justification: str = ""
     ends_at: datetime | None = None
+    revises: ClaimRequest | None = None
+    preset_version: PresetVersion | None = None
 
 
 def request_claim(
@@ -87,6 +91,8 @@ def request_claim(
         now=now,
         justification=ask.justification,
         ends_at=ask.ends_at,
+        revises=ask.revises,
+        preset_version=ask.preset_version,
     )
 
 

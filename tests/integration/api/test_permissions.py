@@ -292,6 +292,15 @@ TABLE: dict[str, dict[str, str]] = {
     "api:quota-preview": {"POST": EVERYBODY},
     "api:check": {"POST": EVERYBODY},
     "api:import": {"POST": EVERYBODY},
+    "api:draft-list": {"GET": EVERYBODY, "POST": EVERYBODY},
+    # There is no draft of that id; taking none away is no error.
+    "api:draft": {"GET": "shhhhh", "PUT": EVERYBODY, "DELETE": EVERYBODY},
+    "api:template-list": READ,
+    "api:template": {"GET": "shhhhh"},  # there is none of that name
+    "api:selector-key-list": READ,
+    "api:conditions": {"POST": EVERYBODY},
+    "api:availability": READ,
+    "api:domain-preview": {"POST": EVERYBODY},
     "api:workloads": {"POST": EVERYBODY},
     "api:preview": {"POST": EVERYBODY},
     "api:cel": {"POST": EVERYBODY},

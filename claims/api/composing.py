@@ -1,0 +1,437 @@
+"""What the composer does besides: drafts, templates to begin from, the builder, what is free."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import UUID, uuid4
+
+from django.http import Http404
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from rest_framework.response import Response
+
+from claims.api import composing_serializers as shapes
+from claims.api.base import judging, refused
+from claims.api.presets import room_document
+from claims.domain.building import BadValue
+from claims.domain.checks.findings import Level
+from claims.domain.manifest import API_VERSION, DOMAIN, TEMPLATE, class_names
+from claims.queries.presets import offered_to
+from claims.services.available import free_now, quotas_of
+from claims.services.building import condition_for
+from claims.services.catalogue import seen_keys
+from claims.services.diagnosing import diagnose, hidden_from
+from claims.services.domain_room import DomainPreview
+from claims.services.drafting import KEPT_FOR, discard, drafts_of, form_of, keep
+from claims.services.origins import cleaned, users_of_template
+from claims.services.presets import room_for
+from claims.services.readable import (
+    keeper_of,
+    readable_by,
+    template_for,
+    templates_for,
+)
+from claims.services.requesting import sound
+from claims.services.submit import SubmitRefused
+from claims.services.writing import from_yaml, manifest_of
+from claims.services.yaml_text import dump
+from inventory.api.base import ClusterView
+from inventory.queries.clusters_by_name import cluster_named
+from portal.accounts.domain.roles import Permission
+from portal.accounts.domain.scopes import Scope
+from portal.accounts.queries import namespaces_of
+from portal.api.operations import Operation, PageParameters
+from portal.api.problems import ApiProblem, error_at
+from portal.api.views import ApiView
+from portal.core.errors import PortalError
+from portal.core.keyset import decoded, list_page, page_of, rows_after
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
+
+    from claims.domain.draft import Draft
+    from claims.models import ComposeDraft
+    from claims.services.catalogue import SeenKey
+    from inventory.models import KubeObject
+    from inventory.services.availability import ClassUse
+
+Json = dict[str, Any]
+
+TAG = "composing"
+
+
+def _reading(**more: Any) -> Operation:
+    return Operation(scope=Scope.CLAIMS_READ, tag=TAG, **more)
+
+
+def _writing(**more: Any) -> Operation:
+    return Operation(
+        scope=Scope.CLAIMS_WRITE,
+        permission=Permission.COMPOSE,
+        tag=TAG,
+        bucket="write",
+        **more,
+    )
+
+
+def draft_document(row: ComposeDraft) -> Json:
+    """Return a draft with what it would send as it stands."""
+    form = form_of(row)
+    return {
+        "id": str(row.public_id),
+        "cluster": row.cluster.name,
+        "kind": form.kind,
+        "namespace": form.namespace or None,
+        "name": form.name or None,
+        "manifest": manifest_of(form),
+        "origin": row.origin or None,
+        "createdAt": row.created_at,
+        "changedAt": row.changed_at,
+        "expiresAt": row.changed_at + KEPT_FOR,
+    }
+
+
+class DraftView(ApiView):
+    """A view of drafts; everybody has their own."""
+
+    def kept(self, key: UUID) -> Json:
+        """Keep what the body says under a key, and return it.
+
+        Raises:
+            ApiProblem: The form cannot hold the manifest, or it is not kept.
+        """
+        body = self.body()
+        cluster = cluster_named(body["cluster"])
+        try:
+            row = keep(
+                self.person,
+                cluster,
+                _form(body["manifest"]),
+                key=key,
+                origin="",
+                now=timezone.now(),
+            )
+        except PortalError as error:
+            raise ApiProblem(422, error.code, error.message) from error
+        return draft_document(row)
+
+
+def _form(manifest: Json) -> Draft:
+    taken = from_yaml(dump(manifest))
+    if taken.draft is None:
+        text = _("The form cannot hold this: send a claim or template of v1.")
+        places = [
+            error_at("pointer", "#/manifest", problem.code, text)
+            for _line, problem in taken.problems
+        ]
+        raise ApiProblem(422, "draft.shape", text, errors=places)
+    return taken.draft
+
+
+class DraftList(DraftView):
+    """The caller's drafts, and new ones."""
+
+    operations = {
+        "GET": _reading(
+            id="listDrafts",
+            summary="List your drafts, the last made first",
+            query=PageParameters,
+            answer=shapes.Draft,
+            listed=True,
+        ),
+        "POST": _writing(
+            id="createDraft",
+            summary="Keep a manifest as a draft; nothing is asked for",
+            body=shapes.DraftBody,
+            answer=shapes.Draft,
+            status=201,
+            problems=(404, 422),
+        ),
+    }
+
+    def get(self, request: Request) -> Response:
+        """Return a page of drafts."""
+        return self.newest_first(drafts_of(self.person).order_by(), draft_document)
+
+    def post(self, request: Request) -> Response:
+        """Keep one."""
+        return Response(self.kept(uuid4()), status=201)
+
+
+class DraftDetail(DraftView):
+    """One draft."""
+
+    operations = {
+        "GET": _reading(
+            id="getDraft",
+            summary="Return a draft with the manifest that it would send",
+            answer=shapes.Draft,
+        ),
+        "PUT": _writing(
+            id="changeDraft",
+            summary="Replace a draft, or keep one under your own id",
+            body=shapes.DraftBody,
+            answer=shapes.Draft,
+            problems=(404, 422),
+        ),
+        "DELETE": _writing(
+            id="discardDraft",
+            summary="Discard a draft; what is not there is discarded",
+            status=204,
+        ),
+    }
+
+    def get(self, request: Request, id: UUID) -> Response:  # noqa: A002  the address's
+        """Return the draft."""
+        row = drafts_of(self.person).filter(public_id=id).first()
+        if row is None:
+            raise Http404(_("You have no draft of that id."))
+        return self.answer(draft_document(row))
+
+    def put(self, request: Request, id: UUID) -> Response:  # noqa: A002  the address's
+        """Replace it."""
+        return self.answer(self.kept(id))
+
+    def delete(self, request: Request, id: UUID) -> Response:  # noqa: A002  as above
+        """Discard it."""
+        discard(self.person, id)
+        return Response(status=204)
+
+
+def template_document(row: KubeObject, own: frozenset[str]) -> Json:
+    """Return a template without its manifest."""
+    return {
+        "namespace": row.namespace,
+        "name": row.name,
+        "uid": row.uid,
+        "classes": class_names({"kind": TEMPLATE, **row.body}),
+        "keptBy": keeper_of(row.body) or None,
+        "yours": row.namespace in own,
+    }
+
+
+class TemplateList(ClusterView):
+    """The templates that the caller may read."""
+
+    operations = {
+        "GET": _reading(
+            id="listTemplates",
+            summary="List the templates of your namespaces, and of others where the"
+            " cluster lets you list them",
+            query=PageParameters,
+            answer=shapes.Template,
+            listed=True,
+        )
+    }
+
+    def get(self, request: Request, cluster: str) -> Response:
+        """Return a page of templates by namespace and name."""
+        found = self.cluster()
+        readable = readable_by(self.person, found)
+        own, limit = frozenset(readable.own), self.wanted["limit"]
+        key = decoded(self.wanted["cursor"], (str, str))
+        rows = templates_for(readable, found)
+        kept = list(rows_after(rows, ("namespace", "name"), key)[: limit + 1])
+        page = page_of(kept, limit, lambda row: (row.namespace, row.name))
+        return self.page(page, lambda row: template_document(row, own))
+
+
+class TemplateDetail(ClusterView):
+    """One template."""
+
+    operations = {
+        "GET": _reading(
+            id="getTemplate",
+            summary="Return a template to begin from, and how many pods use it",
+            answer=shapes.TemplateDetail,
+        )
+    }
+
+    def get(
+        self, request: Request, cluster: str, namespace: str, name: str
+    ) -> Response:
+        """Return the template; the names of pods are for its own people."""
+        found = self.cluster()
+        row = template_for(self.person, found, namespace, name)
+        if row is None:
+            raise Http404(_("There is no template of that name that you may read."))
+        users = users_of_template(found, namespace, name)
+        own = frozenset(namespaces_of(self.person, found.name))
+        is_named = namespace in own or self.person.may(Permission.SEE_HOLDERS)
+        body = {"apiVersion": API_VERSION, "kind": TEMPLATE, **row.body}
+        return self.answer(
+            {
+                **template_document(row, own),
+                "manifest": cleaned(body),
+                "pods": list(users) if is_named else None,
+                "podCount": len(users),
+            }
+        )
+
+
+class KeyList(ClusterView):
+    """What devices publish, as the builder of conditions offers it."""
+
+    operations = {
+        "GET": _reading(
+            id="listSelectorKeys",
+            summary="List the attributes and capacities that devices publish, as CEL"
+            " names them, with values that were seen",
+            description="All values of one attribute: `/attributes?key=…`.",
+            query=PageParameters,
+            answer=shapes.SelectorKey,
+            listed=True,
+        )
+    }
+
+    def get(self, request: Request, cluster: str) -> Response:
+        """Return a page of keys by driver."""
+        items = [_key_document(each) for each in seen_keys(self.cluster())]
+        page = list_page(
+            items,
+            lambda item: (item["driver"], item["expression"]),
+            (str, str),
+            **self.wanted,
+        )
+        return self.page(page, dict)
+
+
+def _key_document(each: SeenKey) -> Json:
+    return {
+        "driver": each.driver,
+        "space": each.space,
+        "domain": each.domain,
+        "name": each.name,
+        "expression": each.expression,
+        "kind": each.kind or None,
+        "values": list(each.values),
+        "devices": each.count,
+    }
+
+
+class ConditionView(ClusterView):
+    """A condition put together."""
+
+    operations = {
+        "POST": judging(
+            id="buildCondition",
+            summary="Put a CEL condition together, guarded where devices lack the key",
+            body=shapes.ConditionBody,
+            answer=shapes.Condition,
+        )
+    }
+
+    def post(self, request: Request, cluster: str) -> Response:
+        """Return the condition."""
+        body = self.body()
+        try:
+            text = condition_for(
+                self.cluster(),
+                body["expression"],
+                body["operator"],
+                body["value"],
+                body["deviceClass"],
+            )
+        except BadValue as error:
+            said = _("This kind of key cannot be compared so, or with this value.")
+            place = error_at("pointer", "#/value", "condition.value", said)
+            raise ApiProblem(422, "condition.value", said, errors=[place]) from error
+        if text is None:
+            said = _("No device here publishes that: take an expression of the list.")
+            place = error_at("pointer", "#/expression", "condition.key", said)
+            raise ApiProblem(422, "condition.key", said, errors=[place])
+        return self.answer({"expression": text})
+
+
+class AvailabilityView(ClusterView):
+    """What is free now."""
+
+    operations = {
+        "GET": judging(
+            id="getAvailability",
+            summary="Say what is free now: of each class, of quotas, of each preset",
+            description="Presets are asked of the scheduler’s allocator, one by one:"
+            " only with `presets=true`.",
+            query=shapes.AvailabilityParameters,
+            answer=shapes.Availability,
+        )
+    }
+
+    def get(self, request: Request, cluster: str) -> Response:
+        """Return classes, quotas and presets."""
+        found = self.cluster()
+        presets = None
+        if self.wanted["presets"]:
+            hide = hidden_from(self.person, found)
+            presets = [
+                {
+                    "preset": row.name,
+                    **room_document(room_for(found, row.active, hide=hide)),
+                }
+                for row in offered_to(self.person)
+                if row.active is not None
+            ]
+        quotas = quotas_of(self.person, found, self.wanted["namespace"])
+        return self.answer(
+            {
+                "classes": [_free(each) for each in free_now(found)],
+                "quotas": [
+                    {"quota": q.quota, "key": q.key, "limit": q.limit, "left": q.left}
+                    for q in quotas
+                ],
+                "presets": presets,
+            }
+        )
+
+
+def _free(use: ClassUse) -> Json:
+    return {
+        "name": use.row.facts.name,
+        "matching": use.match,
+        "free": use.free,
+        "problem": use.problem or None,
+    }
+
+
+class DomainPreviewView(ClusterView):
+    """Whether a ComputeDomain would find its nodes."""
+
+    operations = {
+        "POST": judging(
+            id="previewComputeDomain",
+            summary="Say whether a ComputeDomain would find its nodes now",
+            description="Nodes of one NVLink clique with free channels; where nobody"
+            " tells a clique it is null, and may decide that the verdict is `unknown`.",
+            body=shapes.DomainBody,
+            answer=shapes.DomainJudged,
+        )
+    }
+
+    def post(self, request: Request, cluster: str) -> Response:
+        """Return what is found, and the room."""
+        found = self.cluster()
+        try:
+            manifest = sound(self.body()["manifest"])
+        except SubmitRefused as error:
+            raise refused(error) from error
+        if manifest["kind"] != DOMAIN:
+            text = _("Send a ComputeDomain: claims have a preview of their own.")
+            place = error_at("pointer", "#/manifest/kind", "domain.kind", text)
+            raise ApiProblem(422, "domain.kind", text, errors=[place])
+        diagnosed = diagnose(found, self.person, manifest)
+        preview = diagnosed.preview
+        room = preview.room if isinstance(preview, DomainPreview) else None
+        return self.answer(
+            {
+                "diagnostics": [
+                    {
+                        "code": each.code,
+                        "level": Level(each.level).value,
+                        "path": each.path,
+                        "message": each.message,
+                    }
+                    for each in diagnosed.findings
+                ],
+                "room": room.document() if room else None,
+            }
+        )
