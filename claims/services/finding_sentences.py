@@ -41,6 +41,9 @@ SENTENCES: dict[str, _StrPromise] = {
     "claim.invalid.unknown_request": _(
         "The claim has no request “%(name)s”; it has: %(known)s."
     ),
+    "claim.invalid.unknown_request.none": _(
+        "The claim has no request “%(name)s”; it has none at all."
+    ),
     "claim.invalid.too_many": _("At most %(limit)s are allowed here."),
     "claim.invalid.count_of_all": _(
         "“All” takes no count: leave it out, or ask with ExactCount."
@@ -78,6 +81,9 @@ SENTENCES: dict[str, _StrPromise] = {
     "cel.key_published_by_none": _(
         "“%(key)s” is published by no %(driver)s device, so the pod would fail with an error on every node. Known: %(known)s."
     ),
+    "cel.key_published_by_none.none": _(
+        "“%(key)s” is published by no %(driver)s device, so the pod would fail with an error on every node. They publish nothing of the kind."
+    ),
     "cel.key_published_by_none.capacity": _(
         "“%(key)s” is a capacity and no attribute: write %(there)s, a quantity. As it is, the pod would fail with an error on every node."
     ),
@@ -114,6 +120,9 @@ SENTENCES: dict[str, _StrPromise] = {
     "class.missing": _(
         "There is no DeviceClass “%(name)s”: the pod fails on every node, whichever alternative names it. Known: %(known)s."
     ),
+    "class.missing.none": _(
+        "There is no DeviceClass “%(name)s”, nor any other: the pod fails on every node. An administrator of the cluster makes them, mostly by installing a DRA driver."
+    ),
     "class.extended_clash": _(
         "%(names)s both map %(resource)s; pods that ask for it are served by %(winner)s."
     ),
@@ -149,6 +158,9 @@ SENTENCES: dict[str, _StrPromise] = {
     "constraint.key_missing": _(
         "None of the devices for %(name)s has “%(key)s”, and a device without it is refused. They have: %(instead)s"
     ),
+    "constraint.key_missing.nowhere": _(
+        "None of the devices for %(name)s has “%(key)s”, and a device without it is refused."
+    ),
     "constraint.parent_request": _(
         "The constraint also binds the alternative %(name)s, none of whose devices has “%(key)s”: it can never be used. Name the alternatives that you mean."
     ),
@@ -160,6 +172,9 @@ SENTENCES: dict[str, _StrPromise] = {
     ),
     "capacity.key_mismatch": _(
         "No device of this class has a capacity “%(key)s”. Known: %(known)s."
+    ),
+    "capacity.key_mismatch.none": _(
+        "The devices of this class publish no capacity, so none has “%(key)s”."
     ),
     "capacity.key_mismatch.written": _(
         "Capacity keys are compared as written: the driver publishes “%(known)s”, not “%(key)s”."

@@ -1,7 +1,8 @@
 """Faults of every code in other clothes: other drivers, versions, kinds and units.
 
 `tests/data/varied.yaml` says of each what must be found, and what must not; no
-other error may be.
+other error may be. Of what is sound (`quiet`) no warning may be either; `errors`
+and `errorless` say which findings are of level error.
 """
 
 from __future__ import annotations
@@ -115,6 +116,14 @@ def found_in(cluster, fault):
     return found, said
 
 
+def unwarranted(fault, found):
+    """Return what is warned of in a claim that is sound."""
+    if not fault.get("quiet"):
+        return []
+    items = [of for name, of in found.items() if name != "cluster"]
+    return [code for of in items for code, level in of if level == "warning"]
+
+
 @pytest.mark.parametrize(
     "group", GROUPS, ids=lambda group: "+".join((*group[0], group[1]))
 )
@@ -141,6 +150,12 @@ def test_a_fault_is_found_whatever_it_wears(group, now):
         errors = {c for of in found.values() for c, level in of if level == "error"}
         wrong += [(fault["id"], "missing", each) for each in sorted(wanted - there)]
         codes = {code for _name, code in wanted}
+        wrong += [
+            (fault["id"], "no such warning", c) for c in unwarranted(fault, found)
+        ]
+        if "errors" in fault or "errorless" in fault:
+            same = sorted(errors) == fault.get("errors", [])
+            wrong += [] if same else [(fault["id"], "errors", sorted(errors))]
         wrong += [(fault["id"], "no such error", c) for c in sorted(errors - codes)]
         unwanted = {code for _name, code in there} & set(fault.get("absent", []))
         wrong += [(fault["id"], "not so", code) for code in sorted(unwanted)]

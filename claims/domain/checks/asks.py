@@ -246,7 +246,8 @@ def _unknown_names(item: Json, known: set[str], path: str) -> Iterator[Finding]:
     for j, name in enumerate(names if isinstance(names, list) else ()):
         if str(name) not in known:
             values = {"name": str(name), "known": ", ".join(sorted(known))}
-            yield Finding("claim.invalid", f"{path}[{j}]", values, "unknown_request")
+            variant = "unknown_request" if known else "unknown_request.none"
+            yield Finding("claim.invalid", f"{path}[{j}]", values, variant)
 
 
 def _list_of_objects(value: Any, path: str) -> Iterator[Finding]:

@@ -8,14 +8,16 @@ an omitted capacity takes the policy's default, or everything without a policy.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from fractions import Fraction
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from claims.domain.checks.findings import Finding
 from inventory.domain.quantity import BadQuantity, parse_quantity, quantity_or_zero
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from claims.domain.checks.asks import Ask, Asked
     from claims.domain.checks.facts import Facts
@@ -30,15 +32,38 @@ def capacity_findings(asked: Asked, facts: Facts, world: World) -> Iterator[Find
     """Yield what is wrong, or worth knowing, about each ask's capacity."""
     if "DRAConsumableCapacity" not in world.gates:
         return
+    for _name, _path, asks in asked.requests:
+        yield from _keys_of(asks, facts, world)
     for ask in asked.asks:
-        chosen = facts.of(ask.name).candidates or facts.of(ask.name).of_class
+        chosen = _chosen(ask, facts)
         if not chosen:
-            yield from _bad_keys(ask)
             continue
-        yield from _keys(ask, chosen, world)
         yield from _defaults(ask, chosen, world)
         yield from _whole(ask, chosen, world)
         yield from _counters(ask, chosen, world)
+
+
+def _chosen(ask: Ask, facts: Facts) -> frozenset[str]:
+    return facts.of(ask.name).candidates or facts.of(ask.name).of_class
+
+
+def _keys_of(asks: Sequence[Ask], facts: Facts, world: World) -> Iterator[Finding]:
+    """Yield what is wrong with the keys and amounts of a request.
+
+    Where some alternatives can never be taken for it and others can, the list
+    passes over the former: that breaks nothing.
+    """
+    found = [list(_keys(ask, _chosen(ask, facts), world)) for ask in asks]
+    closed = [any(map(_is_never_had, of_ask)) for of_ask in found]
+    for finding in chain.from_iterable(found):
+        passed = _is_never_had(finding) and not all(closed)
+        yield replace(finding, is_passed_over=passed)
+
+
+def _is_never_had(finding: Finding) -> bool:
+    """Return whether the request is sound, and no device of here can serve it."""
+    codes = {"capacity.range", "capacity.key_mismatch"}
+    return finding.code in codes and finding.variant in {"", "none"}
 
 
 def _bad_keys(ask: Ask) -> Iterator[Finding]:
@@ -51,7 +76,7 @@ def _bad_keys(ask: Ask) -> Iterator[Finding]:
 def _keys(ask: Ask, chosen: frozenset[str], world: World) -> Iterator[Finding]:
     """Yield keys that no device has, and amounts that none can give."""
     yield from _bad_keys(ask)
-    for key, amount in ask.capacity.items():
+    for key, amount in ask.capacity.items() if chosen else ():
         path = f"{ask.path}.capacity.requests[{key}]"
         capacities = [
             world.published[device][key]
@@ -73,7 +98,7 @@ def _keys(ask: Ask, chosen: frozenset[str], world: World) -> Iterator[Finding]:
                 "capacity.key_mismatch",
                 path,
                 values,
-                "written" if same else "",
+                "written" if same else "" if known else "none",
                 replacement=same[0] if len(same) == 1 else None,
             )
 

@@ -82,7 +82,8 @@ def class_findings(asked: Asked, world: World) -> Iterator[Finding]:
     for ask in asked.asks:
         if ask.class_name not in known:
             values = {"name": ask.class_name, "known": ", ".join(sorted(known))}
-            yield Finding("class.missing", f"{ask.path}.deviceClassName", values)
+            path = f"{ask.path}.deviceClassName"
+            yield Finding("class.missing", path, values, "" if known else "none")
 
 
 def config_findings(asked: Asked) -> Iterator[Finding]:
@@ -156,12 +157,10 @@ def _key_findings(
         # Its devices lack the key: bound by the request's own name, or by its own.
         parent = ask.sub and (not names or ask.request in names)
         code = "constraint.parent_request" if parent else "constraint.key_missing"
-        values = {
-            "key": key,
-            "name": ask.name,
-            "instead": _elsewhere(key, candidates, world),
-        }
-        yield Finding(code, path, values)
+        instead = _elsewhere(key, candidates, world)
+        values = {"key": key, "name": ask.name, "instead": instead}
+        variant = "" if instead or parent else "nowhere"
+        yield Finding(code, path, values, variant)
     if True in lists and "DRAListTypeAttributes" not in world.gates:
         yield Finding("constraint.list_type", path, {"key": key})
 

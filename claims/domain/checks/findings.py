@@ -124,6 +124,7 @@ class Finding:
         variant: which of the code's sentences it is.
         line, column: 1-based, in code points, inside a CEL expression.
         replacement: what the value at `path` should be instead, where that is sure.
+        is_passed_over: it only means that this alternative of a list is never taken.
     """
 
     code: str
@@ -133,11 +134,14 @@ class Finding:
     line: int | None = None
     column: int | None = None
     replacement: str | None = None
+    is_passed_over: bool = False
 
     @property
     def level(self) -> Level:
-        """The level of its code."""
-        return CATALOGUE[self.code]
+        """The level of its code; an error that a list passes over is a warning."""
+        level = CATALOGUE[self.code]
+        passed = self.is_passed_over and level is Level.ERROR
+        return Level.WARNING if passed else level
 
 
 @dataclass(frozen=True, slots=True)

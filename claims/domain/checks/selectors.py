@@ -217,7 +217,8 @@ def _runtime(
         yield Finding("cel.key_published_by_none", selector.path, values, other)
         return
     values["known"] = ", ".join(_known_keys(world, space, driver))
-    yield Finding("cel.key_published_by_none", selector.path, values)
+    variant = "" if values["known"] else "none"
+    yield Finding("cel.key_published_by_none", selector.path, values, variant)
 
 
 def _bad_literal(selector: SelectorFacts, fault: RuntimeFault) -> bool:
@@ -288,6 +289,8 @@ def guarded(expression: str, key: str) -> str | None:
 
 
 def _slow(selector: SelectorFacts) -> Iterator[Finding]:
+    if not selector.total:
+        return
     cost = selector.verdict.cost or 0
     values = {"cost": cost, "devices": selector.total, "product": cost * selector.total}
     if ".matches(" in selector.expression:
