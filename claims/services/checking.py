@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -35,7 +36,8 @@ from claims.domain.checks.world import (
 )
 from claims.domain.defaulting import defaulted_claim
 from claims.domain.preview import claim_of
-from claims.services.filed import has_preview, identity_of
+from claims.services.filed import FILE_SECONDS, has_preview, identity_of
+from claims.services.preview import budget_until
 from claims.services.preview import preview as ask_preview
 from inventory.domain.gates import supported_minor
 from inventory.gateways.engine import EngineRefused
@@ -128,9 +130,11 @@ def _changes_since(
 
 
 def check_file(
-    cluster: Cluster, filed: Filed
+    cluster: Cluster, filed: Filed, *, seconds: float = FILE_SECONDS
 ) -> tuple[list[CheckedItem], list[ObjectFinding]]:
     """Return each item of a file checked, and findings on all other objects.
+
+    Items that are not reached within so many seconds are undecided, and say so.
 
     Raises:
         EngineUnavailable, EngineDeadline, EngineRefused: each says what to do.
@@ -141,14 +145,24 @@ def check_file(
         *objects.dropped_of_slices(filed.overlay, checker.world),
     ]
     items: list[CheckedItem] = []
+    ends = time.monotonic() + seconds
     for i, item in enumerate(filed.items):
+        if time.monotonic() >= ends:
+            items.append(_unreached(item))
+            continue
         earlier = [other for other in filed.items[:i] if _key(other) == _key(item)]
         mine = [found.finding for found in about if _key_of(found) == _key(item)]
         if item["kind"] == "ResourceClaim":
             mine += [found.finding for found in objects.claim_findings([item])]
-        items.append(checker.check(item, earlier=earlier, mine=mine))
+        budget = budget_until(ends)
+        items.append(checker.check(item, earlier=earlier, mine=mine, budget=budget))
     named = {_key(item) for item in filed.items}
     return items, [found for found in about if _key_of(found) not in named]
+
+
+def _unreached(item: Json) -> CheckedItem:
+    late = Finding("preview.budget", "spec", {}, "late")
+    return CheckedItem(item, [late], None)
 
 
 def _key(item: Json) -> tuple[str, str, str]:
@@ -179,7 +193,12 @@ class Checker:
         self._of_classes: dict[str, AskFacts] = {}
 
     def check(
-        self, item: Json, *, earlier: list[Json], mine: list[Finding]
+        self,
+        item: Json,
+        *,
+        earlier: list[Json],
+        mine: list[Finding],
+        budget: float | None = None,
     ) -> CheckedItem:
         """Return one item checked.
 
@@ -187,6 +206,7 @@ class Checker:
             item: a ResourceClaim, ResourceClaimTemplate or DeviceClass.
             earlier: objects of its name that stand before it.
             mine: findings about the object of that name.
+            budget: seconds for the preview's search; the setting where None.
         """
         if item["kind"] == "DeviceClass":
             facts = self._class_facts(item)
@@ -199,7 +219,7 @@ class Checker:
         asked = asked_of(item)
         try:
             wanted = self.previews and has_preview(item)
-            found_preview = self._preview(item) if wanted else None
+            found_preview = self._preview(item, budget) if wanted else None
         except EngineRefused as error:
             if error.reason not in _OF_THE_CLAIM:
                 raise
@@ -223,8 +243,9 @@ class Checker:
         facts = Facts(self._facts(asked), None)
         return most_specific([*broken, *self._findings(asked, facts, [])])
 
-    def _preview(self, item: Json) -> Preview:
-        return ask_preview(self.cluster, [claim_of(item)], overlay=self.overlay)
+    def _preview(self, item: Json, budget: float | None) -> Preview:
+        claims = [claim_of(item)]
+        return ask_preview(self.cluster, claims, overlay=self.overlay, budget=budget)
 
     def _findings(
         self, asked: Asked, facts: Facts, earlier: list[Json]

@@ -7,11 +7,12 @@ it, and so do DeviceClasses and claims that already hold devices.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from claims.domain.preview import claim_of, is_allocated
-from claims.services.preview import preview
+from claims.services.preview import budget_until, preview
 from inventory.domain.convert import to_v1
 from inventory.services.loading import CLUSTER_SCOPED, READ, named
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
+# How long a file may take where nobody's request waits for it.
+FILE_SECONDS = 600.0
 ITEMS = frozenset({"ResourceClaim", "ResourceClaimTemplate", "DeviceClass"})
 
 
@@ -70,10 +73,21 @@ def file_of(objects: Iterable[Json], *, namespace: str = "default") -> Filed:
     return Filed(items, overlay, left_out)
 
 
-def item_previews(cluster: Cluster, filed: Filed) -> list[Preview | None]:
-    """Return each item's preview, each claim by itself; None where it has none."""
+def item_previews(
+    cluster: Cluster, filed: Filed, *, seconds: float = FILE_SECONDS
+) -> list[Preview | None]:
+    """Return each item's preview, each claim by itself; None where it has none.
+
+    After so many seconds what is not easily decided is undecided.
+    """
+    ends = time.monotonic() + seconds
     return [
-        preview(cluster, [claim_of(item)], overlay=filed.overlay)
+        preview(
+            cluster,
+            [claim_of(item)],
+            overlay=filed.overlay,
+            budget=budget_until(ends),
+        )
         if has_preview(item)
         else None
         for item in filed.items

@@ -231,6 +231,9 @@ SENTENCES: dict[str, _StrPromise] = {
     "preview.budget.alone": _(
         "Undecided: the search was too large for the time it had. Alone, %(requests)s has no device."
     ),
+    "preview.budget.late": _(
+        "Undecided: time was over before this one was looked at. Send fewer at a time."
+    ),
     "scheduler.crash": _(
         "This claim can crash kube-scheduler %(minor)s (%(error)s), and no pod is scheduled while it waits: report it to Kubernetes, and ask for something else meanwhile."
     ),

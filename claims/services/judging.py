@@ -31,6 +31,8 @@ Json = dict[str, Any]
 LineFinder = Callable[[str, int], int | None]
 
 MOST_ITEMS = 20
+# What all manifests of one request may take together, less the last.
+REQUEST_SECONDS = 20.0
 
 
 class NotJudged(PortalError):
@@ -88,7 +90,7 @@ def judged(
     Raises:
         EngineUnavailable, EngineDeadline, EngineRefused: each says what to do.
     """
-    items, others = check_file(cluster, filed)
+    items, others = check_file(cluster, filed, seconds=REQUEST_SECONDS)
     if not user.may(Permission.SEE_ALL_CLAIMS):
         own = {"", *namespaces_of(user, cluster.name)}
         others = [found for found in others if _place_of(found) in own]
@@ -109,7 +111,7 @@ def previews(cluster: Cluster, filed: Filed, *, as_one_pod: bool) -> Json:
         EngineUnavailable, EngineDeadline, EngineRefused: each says what to do.
     """
     if not as_one_pod:
-        found = item_previews(cluster, filed)
+        found = item_previews(cluster, filed, seconds=REQUEST_SECONDS)
         return {
             "items": [
                 {**identity_of(item), "preview": each.document() if each else None}

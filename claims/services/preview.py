@@ -96,6 +96,15 @@ async def apreview_alternatives(
     return answers
 
 
+def budget_until(ends: float) -> float:
+    """Return the seconds of a search that is one of many, all to be done by a moment.
+
+    Args:
+        ends: on the monotonic clock; a search that comes later gets the least.
+    """
+    return max(LEAST_SECONDS, min(_budget(None), ends - time.monotonic()))
+
+
 def _budget(budget: float | None) -> float:
     return settings.SLICEWISE_PREVIEW_BUDGET_SECONDS if budget is None else budget
 

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import datetime as dt
 import io
+import itertools
 import json
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import jsonschema
 import pytest
+import yaml
 from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
 
+from claims.services import checking
+from claims.services.checking import check_file
+from claims.services.filed import Filed, file_of
+from claims.services.finding_sentences import sentence
 from inventory.models import Cluster
 from tests.conftest import DATA
 
@@ -216,3 +223,24 @@ def test_the_script_of_hooks_and_pipelines(db, tmp_path):
     assert run("--dump", "cluster.yaml", "values.yaml") == (0, "", "")
     assert run("claim one.yaml")[0] == 2
     assert run("--dump", "nothing.json", "claim one.yaml")[0] == 2
+
+
+def test_what_time_is_over_for_is_undecided_and_named(load_fleets, monkeypatch):
+    cluster = load_fleets(FULL)
+    first, *rest = file_of(
+        yaml.safe_load(CLAIM.replace("asked", f"asked-{at}")) for at in range(3)
+    ).items
+    ticks = itertools.count(step=10)
+    monkeypatch.setattr(
+        checking, "time", SimpleNamespace(monotonic=lambda: next(ticks))
+    )
+
+    reached, *late = check_file(cluster, Filed([first, *rest], [], 0), seconds=15)[0]
+
+    assert [f.code for f in reached.findings] == ["cel.key_published_by_none"]
+    assert reached.preview is not None
+    assert [item.item for item in late] == rest
+    for item in late:
+        assert [f.code for f in item.findings] == ["preview.budget"]
+        assert item.findings[0].level == "warning"
+        assert sentence(item.findings[0]).startswith("Undecided: time was over")
