@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from django.http import Http404
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from drf_spectacular.utils import OpenApiExample
 from rest_framework.response import Response
 
 from portal.accounts import second_factor
@@ -262,13 +261,6 @@ class MappingList(ApiView):
             answer=serializers.GroupMapping,
             status=201,
             problems=(422,),
-            examples=(
-                OpenApiExample(
-                    "A role",
-                    request_only=True,
-                    value={"group": "gpu-approvers", "role": "approver"},
-                ),
-            ),
         ),
     }
 

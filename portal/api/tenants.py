@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from django.http import Http404
 from django.utils.translation import gettext as _
-from drf_spectacular.utils import OpenApiExample
 from rest_framework.response import Response
 
 from portal.accounts.domain.roles import Permission
@@ -125,13 +124,6 @@ class TenantList(TenantView):
             status=201,
             headers=ETAG,
             problems=(422,),
-            examples=(
-                OpenApiExample(
-                    "A team without anything yet",
-                    request_only=True,
-                    value={"name": "lotus", "group": "slicewise:lotus"},
-                ),
-            ),
         ),
     }
 
