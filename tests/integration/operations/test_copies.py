@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import migrated
+
 FIRST = Path(__file__).parents[2] / "data" / "releases" / "first.sql"
 PEOPLE = """
 import django; django.setup()
@@ -42,8 +44,11 @@ def _done(result) -> str:
 
 
 @pytest.fixture
-def filled(deployment):
-    _done(deployment.run("manage.py", "migrate", "--noinput"))
+def filled(deployment, django_db_blocker):
+    deployment.execute(f"DROP DATABASE {deployment.database}")
+    with django_db_blocker.unblock():
+        made = f"CREATE DATABASE {deployment.database} TEMPLATE {migrated.template()}"
+    deployment.execute(made)
     _done(_python(deployment, MAKE))
     return deployment
 
