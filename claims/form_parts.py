@@ -122,6 +122,7 @@ class Alternative:
     selectors: tuple[Selector, ...]
     capacity: tuple[Capacity, ...]
     tolerations: tuple[Toleration, ...]
+    derived: tuple[tuple[Field, Field, str], ...]  # name, expression, remove
     together: Verdict | None
     binding: tuple[str, ...]  # what devices of the class wait for once allocated
     is_first: bool

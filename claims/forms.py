@@ -175,6 +175,14 @@ class FormBuilder:
                 )
                 for k, each in enumerate(row.tolerations)
             ),
+            derived=tuple(
+                (
+                    one(f"derived-{k}-name", name),
+                    one(f"derived-{k}-expression", expression),
+                    f"remove-derived:{i}:{j}:{k}",
+                )
+                for k, (name, expression) in enumerate(row.derived)
+            ),
             together=self.verdicts.get(alternative_field(i, j, "together")),
             binding=offer.binding if offer else (),
             is_first=j == 0,

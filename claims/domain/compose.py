@@ -90,6 +90,10 @@ def _asked(row: AlternativeDraft) -> Json:
         body["count"] = whole(row.count)
     if row.tolerations:
         body["tolerations"] = [_toleration(each) for each in row.tolerations]
+    if row.derived:
+        body["derivedAttributes"] = [
+            {"name": name, "expression": expression} for name, expression in row.derived
+        ]
     if row.capacity:
         body["capacity"] = {"requests": dict(sorted(row.capacity))}
     return body

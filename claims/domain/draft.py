@@ -45,6 +45,7 @@ class AlternativeDraft:
     selectors: tuple[str, ...] = ("",)
     capacity: tuple[tuple[str, str], ...] = ()
     tolerations: tuple[TolerationDraft, ...] = ()
+    derived: tuple[tuple[str, str], ...] = ()  # (name, CEL expression), of 1.37
     admin_access: bool = False
 
 
@@ -283,6 +284,7 @@ def _alternative(fields: _Fields, i: int, j: int) -> AlternativeDraft:
         ),
         capacity=tuple(_capacity(fields, i, j)),
         tolerations=tuple(_tolerations(fields, i, j)),
+        derived=tuple(_derived(fields, i, j)),
         admin_access=bool(fields.text(alternative_field(i, j, "admin"))),
     )
 
@@ -306,6 +308,13 @@ def _tolerations(fields: _Fields, i: int, j: int) -> Iterator[TolerationDraft]:
             effect=fields.text(f"{prefix}-{k}-effect"),
             seconds=fields.text(f"{prefix}-{k}-seconds").strip(),
         )
+
+
+def _derived(fields: _Fields, i: int, j: int) -> Iterator[tuple[str, str]]:
+    prefix = alternative_field(i, j, "derived")
+    for k in fields.positions(prefix, "-name"):
+        name = fields.text(f"{prefix}-{k}-name").strip()
+        yield name, fields.text(f"{prefix}-{k}-expression").strip()
 
 
 def selector_at(draft: Draft, name: str) -> tuple[str, str] | None:

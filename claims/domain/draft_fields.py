@@ -79,6 +79,9 @@ def _alternative(row: AlternativeDraft) -> Iterator[Field]:
     for k, each in enumerate(row.tolerations):
         for part in ("key", "operator", "value", "effect", "seconds"):
             yield f"tolerations-{k}-{part}", getattr(each, part)
+    for k, (name, expression) in enumerate(row.derived):
+        yield f"derived-{k}-name", name
+        yield f"derived-{k}-expression", expression
     if row.admin_access:
         yield "admin", "true"
 

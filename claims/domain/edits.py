@@ -24,6 +24,7 @@ from claims.domain.spec import (
     MAX_ALTERNATIVES,
     MAX_CONFIGS,
     MAX_CONSTRAINTS,
+    MAX_DERIVED,
     MAX_PAIRS,
     MAX_REQUESTS,
     MAX_SELECTORS,
@@ -196,6 +197,21 @@ def _remove_toleration(draft: Draft, i: int, j: int, k: int) -> Draft:
     )
 
 
+def _add_derived(draft: Draft, i: int, j: int) -> Draft:
+    return _with_alternative(
+        draft,
+        i,
+        j,
+        lambda a: replace(a, derived=_capped(a.derived, ("", ""), MAX_DERIVED)),
+    )
+
+
+def _remove_derived(draft: Draft, i: int, j: int, k: int) -> Draft:
+    return _with_alternative(
+        draft, i, j, lambda a: replace(a, derived=_without(a.derived, k))
+    )
+
+
 def _add_constraint(draft: Draft) -> Draft:
     rows = _capped(draft.constraints, ConstraintDraft(), MAX_CONSTRAINTS)
     return replace(draft, constraints=rows)
@@ -244,6 +260,8 @@ _VERBS: dict[str, tuple[Callable[..., Draft], int]] = {
     "remove-selector": (_remove_selector, 3),
     "add-toleration": (_add_toleration, 2),
     "remove-toleration": (_remove_toleration, 3),
+    "add-derived": (_add_derived, 2),
+    "remove-derived": (_remove_derived, 3),
     "add-constraint": (_add_constraint, 0),
     "remove-constraint": (_remove_constraint, 1),
     "add-config": (_add_config, 0),

@@ -68,6 +68,8 @@ def _inside(verb: str, at: Sequence[int], draft: Draft) -> str:
     parts = {
         "add-selector": f"selectors-{len(row.selectors) - 1}",
         "add-toleration": f"tolerations-{len(row.tolerations) - 1}-key",
+        "add-derived": f"derived-{len(row.derived) - 1}-name",
+        "remove-derived": "class",
         "remove-selector": "class",
         "remove-toleration": "class",
     }

@@ -31,6 +31,7 @@ from claims.domain.spec import (
     MAX_ALTERNATIVES,
     MAX_CONFIGS,
     MAX_CONSTRAINTS,
+    MAX_DERIVED,
     MAX_REQUESTS,
     MAX_SELECTORS,
     MAX_TOLERATIONS,
@@ -56,6 +57,7 @@ _ASKED = (
     "allocationMode",
     "count",
     "tolerations",
+    "derivedAttributes",
     "capacity",
 )
 
@@ -257,8 +259,14 @@ class _Taker:
             selectors=tuple(self._selectors(body, (*path, "selectors"))),
             capacity=tuple(self._capacity(body, (*path, "capacity"))),
             tolerations=tuple(self._tolerations(body, (*path, "tolerations"))),
+            derived=tuple(self._derived(body, (*path, "derivedAttributes"))),
             admin_access=admin is True,
         )
+
+    def _derived(self, body: dict[str, Any], path: Path) -> Iterator[tuple[str, str]]:
+        for at, row in self._maps(body, path, ("name", "expression"), MAX_DERIVED):
+            name = self._text(row, (*at, "name"))
+            yield name, self._text(row, (*at, "expression"))
 
     def _count(self, body: dict[str, Any], path: Path) -> str:
         value = body.get("count")

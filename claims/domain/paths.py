@@ -41,6 +41,7 @@ _PARTS = (
     (re.compile(r"allocationMode"), "mode"),
     (re.compile(r"tolerations\[(\d+)\]"), "tolerations-{0}-key"),
     (re.compile(r"capacity\.requests[.\[]+([^\]]+)\]?"), "capacity-{0}"),
+    (re.compile(r"derivedAttributes\[(\d+)\]"), "derived-{0}-expression"),
     (re.compile(r"adminAccess"), "admin"),
 )
 

@@ -29,6 +29,7 @@ from claims.domain.spec import (
     MAX_ALTERNATIVES,
     MAX_CONFIGS,
     MAX_CONSTRAINTS,
+    MAX_DERIVED,
     MAX_DEVICES,
     MAX_EXPRESSION_BYTES,
     MAX_PAIRS,
@@ -257,6 +258,7 @@ class _Reader:
         for k, each in enumerate(row.tolerations):
             self._toleration(i, j, k, each)
         self._capacity(i, j, row.capacity)
+        self._derived(i, j, row.derived)
 
     def _count(self, i: int, j: int, text: str) -> None:
         if re.fullmatch(r"[0-9]{1,6}", text) and 1 <= int(text) <= MAX_DEVICES:
@@ -290,6 +292,17 @@ class _Reader:
             self._find(alternative_field(i, j, f"{prefix}-value"), "toleration.value")
         if row.seconds:
             self._seconds(alternative_field(i, j, f"{prefix}-seconds"), row)
+
+    def _derived(self, i: int, j: int, rows: Pairs) -> None:
+        self._most(alternative_field(i, j, "derived-0-name"), rows, MAX_DERIVED)
+        for k, (name, expression) in enumerate(rows):
+            where = alternative_field(i, j, f"derived-{k}-name")
+            if not name:
+                self._find(where, "derived.name")
+            if not expression:
+                self._find(
+                    alternative_field(i, j, f"derived-{k}-expression"), "derived.empty"
+                )
 
     def _seconds(self, where: str, row: TolerationDraft) -> None:
         if not re.fullmatch(r"-?[0-9]{1,18}", row.seconds):

@@ -19,6 +19,7 @@ _GATES = {
     "tolerations": "DRADeviceTaints",
     "admin": "DRAAdminAccess",
     "list": "DRAPrioritizedList",
+    "derived": "DRADerivedAttributes",
 }
 
 

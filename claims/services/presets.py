@@ -39,8 +39,16 @@ Json = dict[str, Any]
 MOST_COPIES = 64
 MOST_NODES = 100
 COPIES_SECONDS = 1.0
-# Findings that say why nothing fits begin so.
-_TELLING = ("preview", "class", "constraint", "capacity", "taint", "cel")
+# Findings that say why nothing fits, the most telling first.
+_TELLING = (
+    "class.missing",
+    "constraint.unsupported",
+    "constraint.key_missing",
+    "preview.zero_match",
+    "preview.no_slices",
+    "preview.counters_exhausted",
+    "taint.blocks",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +209,6 @@ def _why_none(cluster: Cluster, manifest: Json, hide: frozenset[str]) -> str:
     """Return the first finding that keeps a preset from fitting anywhere, in words."""
     placed = {**manifest, "metadata": {**manifest["metadata"], "namespace": "default"}}
     findings = Checker(cluster).check(placed, earlier=[], mine=[]).findings
-    telling = (each for each in findings if each.code.split(".")[0] in _TELLING)
-    found = next(telling, None)
-    return sentence(found, hide=hide) if found else ""
+    telling = [each for each in findings if each.code in _TELLING]
+    telling.sort(key=lambda each: _TELLING.index(each.code))
+    return sentence(telling[0], hide=hide) if telling else ""

@@ -108,6 +108,8 @@ SENTENCES: dict[str, _StrPromise] = {
     "capacity.quantity": _(
         "“%(value)s” is no quantity; write for example 16Gi or 500m."
     ),
+    "derived.name": _("Name the attribute that is derived."),
+    "derived.empty": _("Write the CEL expression that gives the attribute its value."),
     "attribute.empty": _("Name the attribute to compare."),
     "attribute.shape": _(
         "“%(value)s” is no full attribute name: write it with its domain, such as"

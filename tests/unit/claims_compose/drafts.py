@@ -57,6 +57,7 @@ def alternatives(draw, name=""):
         selectors=tuple(draw(st.lists(expressions, max_size=2))),
         capacity=tuple(sorted(capacity.items())),
         tolerations=tuple(draw(st.lists(tolerations, max_size=2))),
+        derived=tuple(draw(st.lists(st.tuples(labels, expressions), max_size=2))),
     )
 
 

@@ -80,7 +80,6 @@ def test_what_the_form_does_not_show_is_kept_and_named():
     assert found.left_out == ()
     assert found.kept == (
         "metadata.generateName",
-        "spec.spec.devices.requests[0].firstAvailable[0].derivedAttributes",
         "spec.spec.devices.requests[0].firstAvailable[1].future",
         "spec.spec.devices.config[0].opaque.parameters.sharing.mpsConfig.later",
     )

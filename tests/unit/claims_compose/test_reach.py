@@ -28,7 +28,6 @@ TEXTS = {
 }
 # Reached as YAML alone: behind gates that are off everywhere, or hardly ever a tenant's.
 ONLY_YAML = {
-    "derivedAttributes",
     "creationTimestamp",
     "deletionGracePeriodSeconds",
     "deletionTimestamp",
@@ -143,9 +142,7 @@ def test_every_field_of_the_server_is_reached(kind, path, value):
     assert found.problems == ()
     in_form = got(to_manifest(projected(body)), ("spec", *path)) == value
     is_meta = kind == "ResourceClaimTemplate" and path[0] == "metadata"
-    only_yaml = bool({"derivedAttributes"} & set(path)) or (
-        is_meta and bool(ONLY_YAML & set(path))
-    )
+    only_yaml = is_meta and bool(ONLY_YAML & set(path))
     assert in_form is not only_yaml
     assert bool(found.kept) is only_yaml
     # Whichever way it is reached, it is sent, and stays when something else changes.
