@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from django.http import Http404
 from django.utils.translation import gettext as _
 
-from claims.api import documents, parameters, serializers
+from claims.api import documents, parameters, serializers, waiting_serializers
 from claims.domain.follow import ClaimState, state_of
 from claims.queries.claims import visible_claims, with_pods
 from claims.queries.lists import claim_page
@@ -92,7 +92,7 @@ class ClaimWaiting(ClaimDetail):
             " has no Kueue.",
             tag="claims",
             scope=Scope.CLAIMS_READ,
-            answer=serializers.ClaimWaiting,
+            answer=waiting_serializers.ClaimWaiting,
             bucket="check",
             problems=(409,),
         )
