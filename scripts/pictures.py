@@ -35,6 +35,7 @@ PICTURES = {
     "classes": (ADA, "/c/demo/classes/"),
     "history": (ADA, "/c/demo/history/?by=product"),
     "budgets": (DORA, "/budgets/"),
+    "adoption": (DORA, "/c/demo/adoption/"),
 }
 THEMES = {"light": "", "dark": "-dark"}
 
@@ -74,6 +75,8 @@ def _take(
         if answer is None or not answer.ok:
             raise SystemExit(f"{path} is not there: the demo is another one.")
         page.wait_for_timeout(1500)
+        # A long navigation is scrolled to its entry, and takes the page with it.
+        page.evaluate("scrollTo(0, 0)")
         page.screenshot(path=FOLDER / f"{name}{THEMES[theme]}.png")
     page.close()
 

@@ -15,6 +15,8 @@ from psycopg import sql
 
 from portal import embedded
 
+START_SECONDS = 120
+
 
 class OwnPostgres:
     """A server in a folder of its own."""
@@ -42,8 +44,16 @@ class OwnPostgres:
             file_bytes: how long each of its files may be, as if the disk were full
                 then; its log's files have 16 MiB.
         """
-        with _files_at_most(file_bytes):
-            embedded._start_postgres(self._data)
+        deadline = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                with _files_at_most(file_bytes):
+                    return embedded._start_postgres(self._data)
+            except SystemExit:
+                # Recovering on a busy machine takes longer than it is waited for there.
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(1)
 
     def create_database(self, name: str, *, like: str = "template1") -> None:
         """Make a database as another one is."""
