@@ -43,6 +43,13 @@ type copiesAnswer struct {
 	Copies  int    `json:"copies"`
 	AtLeast bool   `json:"atLeast"`
 	Message string `json:"message"`
+	placed  []placed
+}
+
+// placed is one copy on a node: what it would hold.
+type placed struct {
+	Node    string                         `json:"node"`
+	Results []resourceapi.AllocationResult `json:"results"`
 }
 
 // question is what the allocator is asked: the claims of one pod, on nodes, in a world with its gates.
@@ -248,6 +255,7 @@ func (q question) fill(ctx context.Context, most int) (out copiesAnswer) {
 				q.state.AllocatedSharedDeviceIDs = q.state.AllocatedSharedDeviceIDs.Clone()
 				q.state.AggregatedCapacity = q.state.AggregatedCapacity.Clone()
 			}
+			out.placed = append(out.placed, placed{node.Name, answer.Results})
 			for i := range answer.Results {
 				take(q.state, &answer.Results[i], q.features.ConsumableCapacity)
 			}
@@ -279,11 +287,15 @@ func (s *store) copies(ctx context.Context, _ *http.Request, body allocateBody) 
 		together.Copies = min(most, together.Copies+each[i].Copies)
 		together.AtLeast = together.AtLeast || each[i].AtLeast || together.Copies == most
 		together.Message = cmp.Or(together.Message, each[i].Message)
+		together.placed = append(together.placed, each[i].placed...)
 	}
 	if !q.separate() {
 		together = q.fill(limited, most)
 	}
-	return map[string]any{"engine": q.engine(ctx), "revision": q.revision, "nodes": nodes, "together": together}, ctx.Err()
+	return map[string]any{
+		"engine": q.engine(ctx), "revision": q.revision, "nodes": nodes, "together": together,
+		"placed": together.placed[:min(len(together.placed), most)],
+	}, ctx.Err()
 }
 
 // separate says whether no pool reaches more than one node, so that what one node gives takes nothing from another.

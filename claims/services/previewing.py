@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 from asgiref.sync import sync_to_async
 from django.utils.translation import gettext as _
 
-from claims.domain.defaulting import defaulted_claim
 from claims.domain.preview import claim_of
 from claims.services.change_sentences import change_sentence, where_sentence
+from claims.services.copies import acopies, merged, reasons_of
 from claims.services.costing import acost
 from claims.services.counterfactual import achanges
 from claims.services.diagnosing import hidden_from
@@ -28,20 +28,16 @@ from claims.services.shown import (
     AlternativeRow,
     Device,
     Help,
-    Reason,
     Row,
     Shown,
     Taken,
 )
 from claims.services.why_sentences import (
     blame_sentence,
-    first_cause,
     pod_error_sentence,
-    reason_sentence,
 )
 from inventory.domain.engine import Outcome
 from inventory.models import KubeObject
-from inventory.services.engines import async_engine_for
 from portal.accounts.queries import namespaces_of
 from portal.core.errors import PortalError
 
@@ -63,8 +59,6 @@ Json = dict[str, Any]
 
 SHOWN_NODES = 25
 SHOWN_ALIKE = 6
-MOST_COPIES = 64
-COPIES_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +90,16 @@ async def ashow(cluster: Cluster, manifest: Json, reader: Reader) -> Shown:
     preview = await apreview(cluster, [claim])
     marks = await sync_to_async(_marked)(cluster)
     question = await sync_to_async(question_of)(cluster, manifest)
-    alternatives, copies, (reasons, changes), cost, choices = await asyncio.gather(
+    alternatives, counted, (reasons, changes), cost, choices = await asyncio.gather(
         _aalternatives(cluster, claim, preview),
-        _acopies(cluster, claim, preview),
+        acopies(
+            cluster, manifest, preview, preview.fitting[:SHOWN_NODES], reader.hidden
+        ),
         _awhy(question, preview, reader),
         _acost(question),
         _achoices(question, preview),
     )
+    copies, together = counted
     answers = _Answers(preview, claim, marks, copies, reasons, choices)
     rows = tuple(_rows(answers, reader))
     scores = sorted(
@@ -127,6 +124,7 @@ async def ashow(cluster: Cluster, manifest: Json, reader: Reader) -> Shown:
         next_score=scores[1] if unequal else None,
         has_scores=bool(scores) and any(_is_list(r) for r in _requests(claim)),
         has_copies=bool(copies),
+        together=together,
         helps=tuple(_helps(changes, reader)),
         cost=cost,
     )
@@ -193,25 +191,6 @@ def _is_list(request: Json) -> bool:
     return bool(request.get("firstAvailable"))
 
 
-async def _acopies(
-    cluster: Cluster, claim: Json, preview: Preview
-) -> dict[str, Copies]:
-    """Count copies on the nodes that are shown; none where the count fails."""
-    nodes = preview.fitting[:SHOWN_NODES]
-    if not nodes:
-        return {}
-    try:
-        counted = await async_engine_for(cluster).copies(
-            [defaulted_claim(claim)],
-            nodes=nodes,
-            most=MOST_COPIES,
-            budget=COPIES_SECONDS,
-        )
-    except PortalError:
-        return {}
-    return counted.nodes
-
-
 def _marked(cluster: Cluster) -> dict[str, tuple[str, ...]]:
     """Return the marks of nodes that have any."""
     nodes = KubeObject.objects.filter(cluster=cluster, kind="Node", deleted_at=None)
@@ -263,13 +242,13 @@ def _rows(answers: _Answers, reader: Reader) -> Iterator[Row]:
         )
     for (outcome, message, _key), names in _alike(answers).items():
         found = [answers.reasons[name] for name in names if name in answers.reasons]
-        why = _merged(found)
+        why = merged(found)
         yield Row(
             outcome=outcome,
             nodes=tuple((name, marks.get(name, ())) for name in names[:SHOWN_NODES]),
             more=max(0, len(names) - SHOWN_NODES),
             message=message,
-            reasons=tuple(_reasons(why, reader)) if why else (),
+            reasons=tuple(reasons_of(why, reader.hidden)) if why else (),
             blame=blame_sentence(why.blame) if why and why.blame else "",
         )
 
@@ -285,23 +264,6 @@ def _alike(answers: _Answers) -> dict[tuple[str, str, Any], list[str]]:
             message = "" if why else node.message
             groups[node.outcome.value, message, key].append(name)
     return groups
-
-
-def _merged(found: list[NodeReason]) -> NodeReason | None:
-    if not found:
-        return None
-    whole = found[0]
-    for other in found[1:]:
-        whole = whole.merged(other)
-    return whole
-
-
-def _reasons(why: NodeReason, reader: Reader) -> Iterator[Reason]:
-    """Yield what is short; all asks where each by itself finds enough."""
-    short = [each for each in why.asks if not each.is_enough]
-    for each in short or why.asks:
-        text = reason_sentence(each, hide=reader.hidden)
-        yield Reason(each.name, first_cause(each), text)
 
 
 def _by_score(preview: Preview) -> list[str]:

@@ -61,6 +61,25 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True)
+class Together:
+    """How many copies fit at once, as a Deployment of as many would ask.
+
+    Attributes:
+        at_least: more may fit: the count ended, or not all nodes were counted.
+        reasons: why the next one fits nowhere.
+    """
+
+    copies: int
+    at_least: bool
+    reasons: tuple[Reason, ...] = ()
+
+    @property
+    def failing(self) -> int:
+        """The number of the first copy that does not fit."""
+        return self.copies + 1
+
+
+@dataclass(frozen=True, slots=True)
 class Help:
     """A proven change in words; `action` is what a button that makes it is worth."""
 
@@ -103,6 +122,7 @@ class Shown:
     next_score: int | None
     has_scores: bool
     has_copies: bool
+    together: Together | None = None
     helps: tuple[Help, ...] = ()
     cost: ClaimCost | None = None
 

@@ -345,12 +345,17 @@ class Copies:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """How many copies of one pod's claims fit, on each node and on all together."""
+    """How many copies of one pod's claims fit, on each node and on all together.
+
+    Attributes:
+        placed: of each copy of all together, an AllocationResult for each claim.
+    """
 
     engine: EngineVersion
     revision: int
     nodes: dict[str, Copies]
     together: Copies
+    placed: tuple[list[Json], ...] = ()
 
     @classmethod
     def parse(cls, body: Json) -> Counted:
@@ -358,4 +363,5 @@ class Counted:
         nodes = {name: Copies.parse(copies) for name, copies in body["nodes"].items()}
         together = Copies.parse(body["together"])
         engine = EngineVersion(**body["engine"])
-        return cls(engine, body["revision"], nodes, together)
+        placed = tuple(each["results"] for each in body.get("placed") or ())
+        return cls(engine, body["revision"], nodes, together, placed)
