@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, include, path, re_path
 
-from portal.api import audit, document, events, notices, own, people, tenants
+from portal.api import (
+    audit,
+    document,
+    events,
+    notices,
+    own,
+    people,
+    service_accounts,
+    tenants,
+)
 
 app_name = "api"
 urlpatterns: list[URLPattern | URLResolver] = [
@@ -63,6 +72,26 @@ urlpatterns: list[URLPattern | URLResolver] = [
     ),
     path("tenants", tenants.TenantList.as_view(), name="tenant-list"),
     path("tenants/<slug:name>", tenants.TenantDetail.as_view(), name="tenant-detail"),
+    path(
+        "service-accounts",
+        service_accounts.ServiceAccountList.as_view(),
+        name="service-account-list",
+    ),
+    path(
+        "service-accounts/<int:pk>",
+        service_accounts.ServiceAccountDetail.as_view(),
+        name="service-account-detail",
+    ),
+    path(
+        "service-accounts/<int:pk>/tokens",
+        service_accounts.ServiceTokenList.as_view(),
+        name="service-token-list",
+    ),
+    path(
+        "service-accounts/<int:pk>/tokens/<uuid:token_id>",
+        service_accounts.ServiceTokenDetail.as_view(),
+        name="service-token-detail",
+    ),
     path("group-mappings", people.MappingList.as_view(), name="group-mapping-list"),
     path(
         "group-mappings/<int:pk>",

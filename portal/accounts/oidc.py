@@ -95,9 +95,11 @@ class Backend(OIDCAuthenticationBackend):  # type: ignore[misc]
 
 
 def person_of_token(token: str) -> User | None:
-    """Return whose ID token this is, narrowed to the groups in it; None: nobody's.
+    """Return whose token this is, narrowed to the groups in it; None: nobody's.
 
-    They have signed in on a page before, and are not switched off.
+    It is an ID token for the portal's client, or an access token for the audience
+    SLICEWISE_OIDC_AUDIENCE, where that is set. They have signed in on a page before,
+    and are not switched off.
 
     Raises:
         ProviderDown: The keys cannot be had.
@@ -105,7 +107,7 @@ def person_of_token(token: str) -> User | None:
     backend = Backend()
     try:
         key = backend.retrieve_matching_jwk(token)
-        claims = _for_us(backend.get_payload_data(token, key))
+        claims = _for_the_api(backend.get_payload_data(token, key))
     except UNTRUSTED:
         return None
     user = User.objects.filter(
@@ -126,18 +128,34 @@ def _fits(key: Mapping[str, Any], header: Mapping[str, Any]) -> bool:
     )
 
 
+def _for_the_api(claims: dict[str, Any]) -> dict[str, Any]:
+    """Return claims of an access token for us, or of an ID token for us."""
+    audience = settings.SLICEWISE_OIDC_AUDIENCE
+    if audience and audience in _audiences(claims):
+        # Other clients ask for access tokens, each in its own name (azp).
+        return _of_the_issuer(claims)
+    return _for_us(claims)
+
+
 def _for_us(claims: dict[str, Any]) -> dict[str, Any]:
-    audience = claims.get("aud")
-    named = [audience] if isinstance(audience, str) else audience or []
     ours = settings.OIDC_RP_CLIENT_ID
+    if ours not in _audiences(claims) or claims.get("azp", ours) != ours:
+        raise SuspiciousOperation("the token is for others")
+    return _of_the_issuer(claims)
+
+
+def _audiences(claims: Mapping[str, Any]) -> list[str]:
+    audience = claims.get("aud")
+    return [audience] if isinstance(audience, str) else audience or []
+
+
+def _of_the_issuer(claims: dict[str, Any]) -> dict[str, Any]:
     if (
         claims.get("iss") != settings.SLICEWISE_OIDC_ISSUER
-        or ours not in named
-        or claims.get("azp", ours) != ours
         or not claims.get("sub")
         or "exp" not in claims
     ):
-        raise SuspiciousOperation("the token is of another issuer or for others")
+        raise SuspiciousOperation("the token is of another issuer, or of nobody")
     return claims
 
 

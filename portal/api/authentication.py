@@ -29,9 +29,9 @@ __all__ = ["BearerAuthentication", "SessionAuthentication"]
 
 
 class BearerAuthentication(BaseAuthentication):
-    """`Authorization: Bearer swt_…`, a token of the portal's own, or an ID token.
+    """`Authorization: Bearer swt_…`, a token of the portal's own, or a provider's.
 
-    ID tokens are those of the sign-in provider, where one is set.
+    Those are ID tokens and access tokens of the sign-in provider, where one is set.
     """
 
     def authenticate(self, request: Request) -> tuple[User, ApiToken | None] | None:
@@ -77,7 +77,7 @@ def _provided(token: bytes) -> User:
     if person is None:
         raise _refused(
             _(
-                "This ID token is not the provider's for this portal, has ended, or is"
+                "This token is not the provider's for this portal, has ended, or is"
                 " of somebody who has not signed in on a page yet."
             )
         )

@@ -76,7 +76,7 @@ class TokenList(ApiView):
 
     def get(self, request: Request) -> Response:
         """Return a page of tokens, the last made first."""
-        return self.newest_first(tokens_of(self.person), _token)
+        return self.newest_first(tokens_of(self.person), token_document)
 
 
 class TokenDetail(ApiView):
@@ -100,7 +100,8 @@ class TokenDetail(ApiView):
         return Response(status=204)
 
 
-def _token(row: ApiToken) -> Json:
+def token_document(row: ApiToken) -> Json:
+    """Return a token, without what is secret of it."""
     return {
         "id": str(row.public_id),
         "name": row.name,

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_network
 from typing import Any
 
+from django.utils.translation import gettext as _
 from rest_framework import serializers as s
 
 from portal.accounts.domain.roles import Role
+from portal.accounts.domain.scopes import Scope
 from portal.api.operations import PageParameters
+from portal.api.serializers import Token
 
 MOST_MEMBERS = 10_000
 
@@ -111,3 +115,51 @@ class TenantBody(s.Serializer[Any]):
         child=s.CharField(max_length=150), max_length=MOST_MEMBERS, default=list
     )
     namespaces = Place(many=True, default=list)
+
+
+class ServiceAccount(s.Serializer[Any]):
+    id = s.IntegerField()
+    username = s.CharField(help_text="As the clusters know it.")
+    tenant = s.CharField()
+    name = s.CharField()
+
+
+class ServiceAccountBody(s.Serializer[Any]):
+    tenant = s.CharField(max_length=63, help_text="One of yours.")
+    name = s.RegexField(
+        r"^[a-z0-9]([a-z0-9-]{0,40}[a-z0-9])?\Z",
+        max_length=42,
+        help_text="Small letters, digits and dashes, such as nightly-ci.",
+    )
+
+
+class TokenBody(s.Serializer[Any]):
+    name = s.CharField(max_length=63, help_text="What it is for.")
+    scopes = s.ListField(
+        child=s.ChoiceField([scope.value for scope in Scope]),
+        min_length=1,
+        max_length=len(Scope),
+        help_text="What it may be used for.",
+    )
+    days = s.IntegerField(
+        min_value=1, max_value=365, default=90, help_text="It ends after so many."
+    )
+    addresses = s.ListField(
+        child=s.CharField(max_length=50),
+        default=list,
+        max_length=50,
+        help_text="Networks such as 10.0.0.0/8; from anywhere where it is empty.",
+    )
+
+    def validate_addresses(self, words: list[str]) -> list[str]:
+        """Return the networks, as they are written everywhere."""
+        try:
+            return [str(ip_network(word, strict=False)) for word in words]
+        except ValueError as error:
+            raise s.ValidationError(
+                _("One is no network: write it as 10.0.0.0/8.")
+            ) from error
+
+
+class MadeToken(Token):
+    token = s.CharField(help_text="The token itself, shown this once.")

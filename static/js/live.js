@@ -77,6 +77,12 @@ for (const name of ["htmx:sendError", "htmx:responseError", "htmx:timeout"]) {
 }
 document.body.addEventListener("htmx:afterOnLoad", () => document.querySelector("#messages > [data-lost]")?.remove());
 
+// The number beside a slider follows it.
+document.addEventListener("input", ({ target }) => {
+  const shown = target.type === "range" && target.id && document.querySelector(`output[for="${target.id}"]`);
+  if (shown) shown.textContent = Number(target.value).toFixed(2);
+});
+
 document.addEventListener("click", (event) => {
   for (const menu of document.querySelectorAll("details.menu[open]")) if (!menu.contains(event.target)) menu.open = false;
 });

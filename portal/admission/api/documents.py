@@ -51,9 +51,15 @@ def fallback_document(row: Fallback) -> Json:
         "alternatives": row.alternatives,
         "namespaces": row.namespaces,
         "needsAdvice": row.needs_advice,
+        "isEnabled": row.is_enabled,
         "changedBy": row.changed_by,
         "changedAt": row.changed_at,
     }
+
+
+def fallback_etag(row: Fallback) -> str:
+    """Return what changes whenever a fallback does."""
+    return f'"{row.pk}-{row.changed_at:%Y%m%d%H%M%S%f}"'
 
 
 def decision_document(row: AdmissionDecision) -> Json:

@@ -51,6 +51,7 @@ class Fallback(s.Serializer[Any]):
     alternatives = s.ListField(child=s.DictField())
     namespaces = s.ListField(child=s.CharField())
     needsAdvice = s.BooleanField()
+    isEnabled = s.BooleanField(help_text="Switched off, it changes no claim.")
     changedBy = s.CharField()
     changedAt = s.DateTimeField()
 
@@ -62,6 +63,21 @@ class FallbackBody(s.Serializer[Any]):
     alternatives = s.ListField(child=s.DictField(), max_length=7)
     namespaces = s.ListField(child=s.CharField(max_length=63), default=list)
     needsAdvice = s.BooleanField(default=True)
+    isEnabled = s.BooleanField(default=True)
+
+
+class FallbackChange(s.Serializer[Any]):
+    cluster = s.CharField(
+        max_length=63,
+        required=False,
+        allow_blank=True,
+        help_text="Empty: every cluster.",
+    )
+    deviceClass = s.CharField(max_length=253, required=False)
+    alternatives = s.ListField(child=s.DictField(), max_length=7, required=False)
+    namespaces = s.ListField(child=s.CharField(max_length=63), required=False)
+    needsAdvice = s.BooleanField(required=False)
+    isEnabled = s.BooleanField(required=False)
 
 
 class AdmissionDecisionItem(s.Serializer[Any]):

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from django.urls import path
 
-from portal.admission.api import views
+from portal.admission.api import fallbacks, views
 
 A = "admission"
 urlpatterns = [
     path(f"{A}/rules", views.RuleList.as_view(), name="admission-rule-list"),
     path(f"{A}/rules/<str:name>", views.RuleDetail.as_view(), name="admission-rule"),
     path(
-        f"{A}/fallbacks", views.FallbackList.as_view(), name="admission-fallback-list"
+        f"{A}/fallbacks",
+        fallbacks.FallbackList.as_view(),
+        name="admission-fallback-list",
     ),
     path(
         f"{A}/fallbacks/<str:name>",
-        views.FallbackDetail.as_view(),
+        fallbacks.FallbackDetail.as_view(),
         name="admission-fallback",
     ),
     path(

@@ -1,4 +1,4 @@
-"""Rules, fallbacks, decisions, the advisor and its calibrations."""
+"""Rules, decisions, the advisor and its calibrations."""
 
 from __future__ import annotations
 
@@ -10,22 +10,15 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from rest_framework.response import Response
 
-from inventory.queries.clusters_by_name import cluster_named
 from portal.accounts.domain.roles import Permission
 from portal.accounts.domain.scopes import Scope
 from portal.admission.api import documents, serializers
 from portal.admission.domain.advice import Thresholds
-from portal.admission.models import AdvisorSetting, Calibration, Fallback, GuardRule
+from portal.admission.models import AdvisorSetting, Calibration, GuardRule
 from portal.admission.queries.decisions import decisions
 from portal.admission.queries.rules import rule_rows, stored_setting
 from portal.admission.services.calibrating import make_calibration, set_advisor
-from portal.admission.services.editing import (
-    change_rule,
-    make_fallback,
-    make_rule,
-    remove_fallback,
-    remove_rule,
-)
+from portal.admission.services.editing import change_rule, make_rule, remove_rule
 from portal.api.matching import demand_match
 from portal.api.operations import Operation, PageParameters
 from portal.api.views import ApiView
@@ -34,10 +27,10 @@ if TYPE_CHECKING:
     from rest_framework.request import Request
 
 Json = dict[str, Any]
-_ETAG = (("ETag", "For If-Match of a change."),)
+ETAG = (("ETag", "For If-Match of a change."),)
 
 
-def _operation(**more: Any) -> Operation:
+def operation(**more: Any) -> Operation:
     """Return an operation of those who manage admission."""
     return Operation(
         tag="admission",
@@ -47,27 +40,28 @@ def _operation(**more: Any) -> Operation:
     )
 
 
-def _listing(answer: Any, **more: Any) -> Operation:
-    return _operation(query=PageParameters, answer=answer, listed=True, **more)
+def listing(answer: Any, **more: Any) -> Operation:
+    """Return an operation that lists."""
+    return operation(query=PageParameters, answer=answer, listed=True, **more)
 
 
 class RuleList(ApiView):
     """The rules of admission."""
 
     operations = {
-        "GET": _listing(
+        "GET": listing(
             serializers.GuardRule,
             id="listGuardRules",
             summary="List the rules that admission enforces, with their counters",
         ),
-        "POST": _operation(
+        "POST": operation(
             id="createGuardRule",
             summary="Make a rule of admission",
             body=serializers.GuardRuleBody,
             answer=serializers.GuardRule,
             status=201,
             bucket="write",
-            headers=_ETAG,
+            headers=ETAG,
             problems=(422,),
         ),
     }
@@ -99,13 +93,13 @@ class RuleDetail(ApiView):
     """One rule."""
 
     operations = {
-        "GET": _operation(
+        "GET": operation(
             id="getGuardRule",
             summary="Say what a rule of admission is, and how often it spoke",
             answer=serializers.GuardRule,
-            headers=_ETAG,
+            headers=ETAG,
         ),
-        "PATCH": _operation(
+        "PATCH": operation(
             id="changeGuardRule",
             summary="Change a rule's mode, parameters or failure policy",
             description="After a change of the failure policy, or of which rules are"
@@ -114,10 +108,10 @@ class RuleDetail(ApiView):
             answer=serializers.GuardRule,
             bucket="write",
             needs_match=True,
-            headers=_ETAG,
+            headers=ETAG,
             problems=(409, 422),
         ),
-        "DELETE": _operation(
+        "DELETE": operation(
             id="deleteGuardRule",
             summary="Remove a rule of admission",
             status=204,
@@ -165,92 +159,11 @@ class RuleDetail(ApiView):
         return Response(status=204)
 
 
-class FallbackList(ApiView):
-    """What classes may fall back to."""
-
-    operations = {
-        "GET": _listing(
-            serializers.Fallback,
-            id="listFallbacks",
-            summary="List what classes may fall back to",
-        ),
-        "POST": _operation(
-            id="createFallback",
-            summary="Let a class fall back",
-            body=serializers.FallbackBody,
-            answer=serializers.Fallback,
-            status=201,
-            bucket="write",
-            problems=(404, 422),
-        ),
-    }
-
-    def get(self, request: Request) -> Response:
-        """Return a page of fallbacks by name."""
-        every = Fallback.objects.select_related("cluster")
-        return self.by_name(every, documents.fallback_document)
-
-    def post(self, request: Request) -> Response:
-        """Make a fallback."""
-        body = self.body()
-        row = make_fallback(
-            name=body["name"],
-            cluster=cluster_named(body["cluster"]) if body["cluster"] else None,
-            fields={
-                "device_class": body["deviceClass"],
-                "alternatives": body["alternatives"],
-                "namespaces": body["namespaces"],
-                "needs_advice": body["needsAdvice"],
-            },
-            by=self.person.username,
-            now=timezone.now(),
-        )
-        return self.answer(documents.fallback_document(row))
-
-
-class FallbackDetail(ApiView):
-    """One fallback."""
-
-    operations = {
-        "GET": _operation(
-            id="getFallback",
-            summary="Say what a class falls back to",
-            answer=serializers.Fallback,
-        ),
-        "DELETE": _operation(
-            id="deleteFallback",
-            summary="Remove a fallback; claims that have it keep it",
-            status=204,
-            bucket="write",
-        ),
-    }
-
-    def row(self, name: str) -> Fallback:
-        """Return the fallback.
-
-        Raises:
-            Http404: There is none of that name.
-        """
-        found = Fallback.objects.select_related("cluster").filter(name=name).first()
-        if found is None:
-            raise Http404(_("There is no fallback of that name."))
-        return found
-
-    def get(self, request: Request, name: str) -> Response:
-        """Return the fallback."""
-        return self.answer(documents.fallback_document(self.row(name)))
-
-    def delete(self, request: Request, name: str) -> Response:
-        """Remove it."""
-        remove_fallback(self.row(name))
-        return Response(status=204)
-
-
 class DecisionList(ApiView):
     """What was decided."""
 
     operations = {
-        "GET": _listing(
+        "GET": listing(
             serializers.AdmissionDecisionItem,
             id="listAdmissionDecisions",
             summary="List what admission decided, the last first",
@@ -267,12 +180,12 @@ class AdvisorView(ApiView):
     """How far the advisor is trusted."""
 
     operations = {
-        "GET": _operation(
+        "GET": operation(
             id="getAdvisor",
             summary="Say how far the advisor is trusted",
             answer=serializers.Advisor,
         ),
-        "PATCH": _operation(
+        "PATCH": operation(
             id="setAdvisor",
             summary="Set how far the advisor is trusted",
             description="Enforcing needs a fresh calibration whose thresholds are in"
@@ -322,12 +235,12 @@ class CalibrationList(ApiView):
     """The calibrations that were made."""
 
     operations = {
-        "GET": _listing(
+        "GET": listing(
             serializers.Calibration,
             id="listCalibrations",
             summary="List the advisor's calibrations, the last first",
         ),
-        "POST": _operation(
+        "POST": operation(
             id="createCalibration",
             summary="Choose the advisor's thresholds for a precision",
             body=serializers.CalibrationBody,
@@ -358,7 +271,7 @@ class CalibrationDetail(ApiView):
     """One calibration."""
 
     operations = {
-        "GET": _operation(
+        "GET": operation(
             id="getCalibration",
             summary="Show a calibration, with its curves",
             answer=serializers.Calibration,

@@ -107,17 +107,14 @@ def make_fallback(
     Raises:
         RuleRefused: Its name is taken or none, or its alternatives cannot be used.
     """
-    try:
-        alternatives = check_alternatives(fields["alternatives"])
-    except BadFallback as error:
-        raise RuleRefused(str(error)) from error
     row = Fallback(
         name=name,
         cluster=cluster,
         device_class=fields["device_class"],
-        alternatives=alternatives,
+        alternatives=_alternatives(fields["alternatives"]),
         namespaces=fields.get("namespaces", []),
         needs_advice=fields.get("needs_advice", True),
+        is_enabled=fields.get("is_enabled", True),
         changed_by=by,
         changed_at=now,
     )
@@ -129,6 +126,44 @@ def make_fallback(
         raise _taken(name) from error
     forget()
     return row
+
+
+def change_fallback(
+    row: Fallback, *, seen: datetime, fields: Json, by: str, now: datetime
+) -> Fallback:
+    """Change a fallback that nobody has changed since.
+
+    Args:
+        row: it.
+        seen: its `changed_at`, as whoever changes it saw it.
+        fields: what becomes of which column.
+        by: who changes it.
+        now: the moment.
+
+    Raises:
+        RuleMoved: Somebody has.
+        RuleRefused: Its alternatives cannot be used.
+    """
+    changed = dict(fields)
+    if "alternatives" in changed:
+        changed["alternatives"] = _alternatives(changed["alternatives"])
+    done = Fallback.objects.filter(pk=row.pk, changed_at=seen).update(
+        **changed, changed_by=by, changed_at=now
+    )
+    if not done:
+        raise RuleMoved(
+            _("The fallback “%(name)s” was changed meanwhile: look at it again.")
+            % {"name": row.name}
+        )
+    forget()
+    return Fallback.objects.select_related("cluster").get(pk=row.pk)
+
+
+def _alternatives(value: object) -> list[Json]:
+    try:
+        return check_alternatives(value)
+    except BadFallback as error:
+        raise RuleRefused(str(error)) from error
 
 
 def remove_fallback(row: Fallback) -> None:

@@ -20,7 +20,7 @@ from portal.admission.domain.calibration import judged_thresholds
 from portal.admission.domain.drawing import path_of
 from portal.admission.domain.guards import GuardMode
 from portal.admission.forms import AdvisorForm, CalibrateForm, ModeForm, ThresholdForm
-from portal.admission.models import AdvisorSetting, Calibration, GuardRule
+from portal.admission.models import AdvisorSetting, Calibration, Fallback, GuardRule
 from portal.admission.queries.decisions import decisions
 from portal.admission.queries.rules import rule_rows, stored_setting
 from portal.admission.services.advising import not_enforceable
@@ -58,6 +58,7 @@ def overview(request: PortalRequest) -> HttpResponse:
         "is_on": settings.SLICEWISE_ADMISSION,
         "has_advisor": bool(settings.SLICEWISE_ADVISOR_URL),
         "rules": rule_rows(),
+        "fallbacks": Fallback.objects.select_related("cluster").order_by("name"),
         "modes": [each.value for each in GuardMode],
         "advisor_modes": [each.value for each in AdvisorMode],
         "setting": setting,

@@ -199,6 +199,26 @@ def test_an_id_token_gives_no_more_than_either_person_or_token(
     assert me(old).status_code == 401
 
 
+def test_access_tokens_are_taken_for_the_audience_that_was_set_alone(
+    provider, visitor, settings
+):
+    provider.has("s-12", email="t@orchid")
+    provider.sign_in(visitor, "s-12")
+    # A JWT by the provider's keys for another audience than the portal's client.
+    token = provider.tokens("s-12", "api-slicewise")["id_token"]
+    head, body, _signature = token.split(".")
+    assert me(token).status_code == 401
+
+    settings.SLICEWISE_OIDC_AUDIENCE = "api-slicewise"
+
+    assert me(token).json()["username"] == "t@orchid"
+    assert me(f"{head}.{body}.AAAA").status_code == 401
+    assert me(provider.tokens("s-12", "other")["id_token"]).status_code == 401
+    assert me(provider.tokens("s-12", "slicewise")["id_token"]).status_code == 200
+    settings.SLICEWISE_OIDC_ISSUER = provider.url.replace("127.0.0.1", "localhost")
+    assert me(token).status_code == 401
+
+
 def test_the_issuer_of_an_id_token_is_checked(provider, visitor, settings):
     provider.has("s-10", email="i@orchid")
     provider.sign_in(visitor, "s-10")
