@@ -131,7 +131,6 @@ class MappingList(ClusterView):
             bucket="write",
             needs_match=True,
             problems=(403, 409, 422, 503),
-            examples=(_EXAMPLE,),
         ),
     }
 
