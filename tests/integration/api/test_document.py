@@ -67,15 +67,19 @@ def examples(document):
     list(examples(orjson.loads(openapi_document()))),
 )
 def test_examples_do_what_they_show(
-    method, path, media, value, call, ada, held_cluster
+    method, path, media, value, call, ada, dora, held_cluster
 ):
     path = path.replace("{cluster}", "demo")
 
-    answer = call(ada).send(method.upper(), path, value, content_type=media)
+    person = dora if "/adoption/mapping" in path else ada
+
+    answer = call(person).send(method.upper(), path, value, content_type=media)
 
     if path.endswith("claim-requests"):
         # All is well with it but that this cluster was loaded from files.
         assert answer.json()["code"] == "submit.offline", answer.content
+    elif path.endswith("/adoption/mappings"):
+        assert answer.json()["code"] == "mapping.refused", answer.content
     elif method == "patch" or path.endswith("/plan/moves"):
         assert answer.json()["code"] == "auth.permission"  # an admin's
     elif path.endswith(("saved-views", "subscriptions")):
