@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from claims.domain.why.reasons import Cause
 
@@ -174,6 +174,18 @@ def _selector(loss: Loss) -> str:
     )
 
 
+_INVALID = {
+    "pool.combined_slice": gettext_lazy(
+        "a slice holds counters and devices both, as Kubernetes 1.34 wanted it"
+    ),
+    "pool.duplicate_device": gettext_lazy("a device is there twice"),
+    "pool.inconsistent_count": gettext_lazy("its slices disagree about their number"),
+    "pool.invalid_counterset": gettext_lazy(
+        "a device consumes a counter set that is not there"
+    ),
+}
+
+
 def _pool(loss: Loss) -> str:
     if loss.detail == "incomplete":
         return ngettext(
@@ -181,11 +193,13 @@ def _pool(loss: Loss) -> str:
             "%(count)s are in the pool %(more)s, which is being updated",
             loss.count,
         )
-    return ngettext(
+    text = ngettext(
         "%(count)s is in the pool %(more)s, which is invalid",
         "%(count)s are in the pool %(more)s, which is invalid",
         loss.count,
     )
+    why = _INVALID.get(loss.detail)
+    return f"{text}: {why}" if why else text
 
 
 def _held(loss: Loss) -> str:

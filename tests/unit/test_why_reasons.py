@@ -126,7 +126,9 @@ def test_a_pool_that_is_incomplete_or_invalid():
     twice = of(device("a"), device("a"))
 
     assert losses(reason(incomplete, asked(exact()))) == [("pool", "incomplete", 1)]
-    assert losses(reason(twice, asked(exact()))) == [("pool", "invalid", 1)]
+    assert losses(reason(twice, asked(exact()))) == [
+        ("pool", "pool.duplicate_device", 1)
+    ]
 
 
 def test_kubernetes_1_34_allocates_from_incomplete_pools():

@@ -57,13 +57,16 @@ class Ground:
         return self.pools[device.driver, device.pool]
 
     def pool_problem(self, device_id: str) -> str:
-        """Return `incomplete` or `invalid` where the scheduler skips the pool; "".
+        """Return `incomplete` or what is wrong where the scheduler skips the pool; "".
 
         Kubernetes 1.34 allocates from incomplete pools.
         """
-        verdict = self.pool_of(device_id).verdict
+        pool = self.pool_of(device_id)
+        verdict = pool.verdict
         if verdict == "incomplete" and self.world.minor == OLDEST_MINOR:
             return ""
+        if verdict == "invalid":
+            return pool.problem.partition(": ")[0]
         return "" if verdict == "complete" else verdict
 
     def holds(self, device_id: str) -> list[Hold]:

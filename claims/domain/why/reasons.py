@@ -78,7 +78,7 @@ class Loss:
     """How many devices one cause keeps out.
 
     Attributes:
-        detail: the number of the selector, a pool's verdict, a taint, a capacity
+        detail: the number of the selector, what is wrong with a pool, a taint, a capacity
             key or an attribute.
         more: the keys that the selector reads, or what is left of the capacity.
         examples: names of devices.
