@@ -53,9 +53,9 @@ check: dev ## format, lint, types, imports, migrations, templates
 fix: dev ## put format and simple lint right
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format . ; $(BIN)/djade $$(git ls-files 'templates/*.html')
 
-test: dev ## everything that needs no real control plane and no browser
+test: dev ## everything that needs no real control plane and no browser; FULL=1 for more examples
 	@$(BIN)/python engine/build.py --versions all
-	@$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not cluster and not browser" $(ARGS)
+	@FULL=$(FULL) $(BIN)/pytest -n $(JOBS) --dist worksteal -m "not cluster and not browser" $(ARGS)
 
 test-browser: dev ## the main job in Chromium
 	@$(BIN)/pytest -m browser tests/browser $(ARGS)
