@@ -78,8 +78,6 @@ def test_examples_do_what_they_show(
     if path.endswith("claim-requests"):
         # All is well with it but that this cluster was loaded from files.
         assert answer.json()["code"] == "submit.offline", answer.content
-    elif path.endswith("/adoption/mappings"):
-        assert answer.json()["code"] == "mapping.refused", answer.content
     elif method == "patch" or path.endswith("/plan/moves"):
         assert answer.json()["code"] == "auth.permission"  # an admin's
     elif path.endswith(("saved-views", "subscriptions")):
