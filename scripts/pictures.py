@@ -8,7 +8,7 @@ from __future__ import annotations
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from playwright.sync_api import sync_playwright
 
@@ -37,7 +37,8 @@ PICTURES = {
     "budgets": (DORA, "/budgets/"),
     "adoption": (DORA, "/c/demo/adoption/"),
 }
-THEMES = {"light": "", "dark": "-dark"}
+Theme = Literal["light", "dark"]
+THEMES: dict[Theme, str] = {"light": "", "dark": "-dark"}
 
 
 def main(address: str, names: list[str]) -> int:
@@ -63,7 +64,7 @@ def main(address: str, names: list[str]) -> int:
 
 
 def _take(
-    browser: Browser, address: str, person: Person, paths: dict[str, str], theme: str
+    browser: Browser, address: str, person: Person, paths: dict[str, str], theme: Theme
 ) -> None:
     """Take one person's pictures in one theme."""
     page = browser.new_page(

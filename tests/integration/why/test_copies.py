@@ -42,7 +42,9 @@ def test_the_first_that_fails_says_what_is_left(load_fleets):
 
     assert "2 copies fit now, all together: a Deployment of 2 would be placed" in text
     assert "Copy 3 is the first that fits nowhere:" in text
-    assert "6 are in use (held by orchid/copy 1, orchid/copy 2), 2 left, 3 needed" in text
+    assert (
+        "6 are in use (held by orchid/copy 1, orchid/copy 2), 2 left, 3 needed" in text
+    )
 
 
 def test_several_nodes_are_counted_together(load_fleets):
