@@ -9,7 +9,6 @@ import pytest
 from playwright.sync_api import Page, expect
 
 FIRST = "requests-0-alternatives-0"
-FIRST_AMOUNT = f"f-{FIRST}-capacity-0-value"
 OLD = """apiVersion: resource.k8s.io/v1beta1
 kind: ResourceClaimTemplate
 metadata: {name: pasted}  # from a colleague
@@ -44,6 +43,7 @@ def test_an_old_manifest_is_pasted_repaired_and_taken_into_the_form(
     page.wait_for_url("**/c/demo/compose/")
     expect(page.locator("#f-name")).to_have_value("pasted")
     expect(page.locator(f"#f-{FIRST}-class")).to_have_value("gpu.nvidia.com")
+    page.locator("#f-namespace").select_option("ai-serving")
     expect(page.locator("#manifest-text")).to_contain_text("# from a colleague")
 
 
@@ -96,9 +96,10 @@ def test_what_is_typed_is_kept_and_an_amount_is_explained(
     page.goto("/c/demo/compose/?preset=hopper-shares")
     page.locator("#f-name").fill(name)
     expect(page.locator("#kept")).to_contain_text("Draft kept at")
-    amount = page.locator(f"#{FIRST_AMOUNT}")
+    amount = page.get_by_label("memory per device").first
     amount.fill("16777217")
-    expect(page.locator(f"#{FIRST_AMOUNT}-given")).to_contain_text("17Mi given")
+    given = page.locator(f"#{amount.get_attribute('id')}-given")
+    expect(given).to_contain_text("17Mi")
 
     page.goto("/drafts/")
     expect(page.get_by_role("link", name=name, exact=True)).to_be_visible()
