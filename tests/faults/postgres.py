@@ -94,7 +94,7 @@ class OwnPostgres:
     def await_end(self, pid: int, *, seconds: float = 30) -> None:
         """Wait until a process that started all others is gone."""
         deadline = time.monotonic() + seconds
-        while _lives(pid):
+        while lives(pid):
             assert time.monotonic() < deadline, "Postgres still runs"
             time.sleep(0.05)
 
@@ -110,7 +110,8 @@ def _files_at_most(count: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def _lives(pid: int) -> bool:
+def lives(pid: int) -> bool:
+    """Return whether a process runs; one that ended, waited for or not, does not."""
     try:
         return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2][:3]
     except OSError:
