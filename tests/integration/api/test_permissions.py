@@ -343,7 +343,8 @@ ROUTES = dict(routes(get_resolver().url_patterns))
 
 
 def address_of(name):
-    parts = CLAIM_PARTS if "claim-detail" in name else PARTS
+    of_claim = name.endswith(("claim-detail", "claim-waiting"))
+    parts = CLAIM_PARTS if of_claim else PARTS
     if name == "api:class-detail":
         parts = {**PARTS, "name": "gpu.nvidia.com"}
     path = ROUTES[name].removesuffix(r"^.*\Z")
