@@ -206,7 +206,7 @@ SENTENCES: dict[str, _StrPromise] = {
         "%(one)s and %(other)s select the same devices, and one claim holds a device once: they never fit together."
     ),
     "admin.taint_blocks": _(
-        "adminAccess does not bypass taints: %(count)s devices, such as %(example)s, are kept out by %(taint)s. Tolerate it with operator Exists."
+        "adminAccess does not bypass taints: %(count)s devices, such as %(example)s, are kept out by %(taint)s. A toleration with operator Exists and no key passes every taint."
     ),
     "admin.counters_exhausted": _(
         "adminAccess needs free counters: %(count)s devices, such as %(example)s, are on cards that are used up."
@@ -272,7 +272,7 @@ SENTENCES: dict[str, _StrPromise] = {
         "An empty deviceSelector matches every device: %(count)s of them would be tainted. Name a driver, pool or device."
     ),
     "taint.blocks": _(
-        "%(count)s of %(total)s matching devices, such as %(example)s, are kept out by the taint %(taint)s."
+        "%(count)s of %(total)s matching devices, such as %(example)s, are kept out by taints: %(taint)s."
     ),
     "config.parent_request": _(
         "%(driver)s may ignore this: results carry the names %(instead)s, not “%(name)s”. Name the alternatives."

@@ -189,8 +189,8 @@ _INVALID = {
 def _pool(loss: Loss) -> str:
     if loss.detail == "incomplete":
         return ngettext(
-            "%(count)s is in the pool %(more)s, which is being updated",
-            "%(count)s are in the pool %(more)s, which is being updated",
+            "%(count)s is in the pool %(more)s, which is being updated: some of its slices are yet to come",
+            "%(count)s are in the pool %(more)s, which is being updated: some of its slices are yet to come",
             loss.count,
         )
     text = ngettext(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from claims.domain.checks.availability import counters_free
 from claims.domain.checks.findings import Finding
-from claims.domain.checks.world import taint_text
+from claims.domain.checks.world import taints_text
 from inventory.domain.quantity import quantity_or_zero
 
 if TYPE_CHECKING:
@@ -56,11 +56,10 @@ def _blocked(ask: Ask, candidates: list[str], world: World) -> Iterator[Finding]
     """Yield taints, counters and capacity that keep the monitor off devices."""
     tainted = [c for c in candidates if world.untolerated(c, ask.tolerations)]
     if tainted:
-        taint = world.untolerated(tainted[0], ask.tolerations)[0]
         values = {
             "count": len(tainted),
             "example": tainted[0],
-            "taint": taint_text(taint),
+            "taint": taints_text(world, tainted, ask.tolerations),
         }
         yield Finding("admin.taint_blocks", ask.path, values)
     used_up = [c for c in candidates if not counters_free(c, world)]

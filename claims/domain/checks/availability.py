@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from claims.domain.checks.findings import Finding
-from claims.domain.checks.world import taint_text
+from claims.domain.checks.world import taints_text
 from inventory.domain.engine import Outcome
 from inventory.domain.quantity import quantity_or_zero
 
@@ -174,12 +174,11 @@ def _tainted(ask: Ask, candidates: frozenset[str], world: World) -> Iterator[Fin
         return
     kept_out = sorted(c for c in candidates if world.untolerated(c, ask.tolerations))
     if kept_out:
-        taint = world.untolerated(kept_out[0], ask.tolerations)[0]
         values = {
             "count": len(kept_out),
             "total": len(candidates),
             "example": kept_out[0],
-            "taint": taint_text(taint),
+            "taint": taints_text(world, kept_out, ask.tolerations),
         }
         yield Finding("taint.blocks", ask.path, values)
 

@@ -137,6 +137,16 @@ def taint_text(taint: Json) -> str:
     return f"{taint.get('key', '')}{value}:{taint.get('effect', '')}"
 
 
+def taints_text(world: World, devices: Iterable[str], tolerations: list[Json]) -> str:
+    """Return the different taints that keep a claim off some devices, by name."""
+    taints = {
+        taint_text(taint)
+        for device in devices
+        for taint in world.untolerated(device, tolerations)
+    }
+    return ", ".join(sorted(taints))
+
+
 def build_world(objects: Iterable[Json], *, minor: int, gates: Iterable[str]) -> World:
     """Return the world that these objects make; of one key the last counts."""
     empty = World(minor, frozenset(gates), {}, (), {}, {}, {})
