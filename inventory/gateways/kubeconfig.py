@@ -16,6 +16,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from inventory.gateways.errors import BadKubeconfig, shortened
+from inventory.gateways.package import load_package
 from portal.core.sentences import Said
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ def connect(cluster: str, kubeconfig: str, *, context: str = "") -> Connection:
     Raises:
         BadKubeconfig: It cannot be read, or its exec plugin gives no credentials.
     """
+    load_package()
     from kubernetes.client import ApiClient, Configuration
     from kubernetes.config.config_exception import ConfigException
 

@@ -22,6 +22,7 @@ from inventory.gateways.errors import (
     error_of,
     shortened,
 )
+from inventory.gateways.package import load_package
 from portal.core.sentences import Said
 
 if TYPE_CHECKING:
@@ -167,6 +168,7 @@ def in_v1(obj: Json, kind: Kind) -> Json:
 @contextmanager
 def answering(connection: Connection) -> Iterator[None]:
     """Turn every way of not answering into ClusterUnavailable."""
+    load_package()
     from kubernetes.client.exceptions import ApiException
     from kubernetes.config.config_exception import ConfigException
     from urllib3.exceptions import HTTPError
