@@ -35,6 +35,8 @@ KNOWN = {
     "id": [PUBLIC_ID, "0b8d3a52-0000-4000-8000-000000000002"],
     "view": ["1", "x"],
     "preset": ["fuzz", "none-such"],
+    "phase": ["p1", "p5", "p9"],
+    "token_id": [PUBLIC_ID, "0b8d3a52-0000-4000-8000-000000000002"],
     "operation": [f"apply.{PUBLIC_ID}", f"release.{PUBLIC_ID}", "x"],
 }
 CHECKS = [

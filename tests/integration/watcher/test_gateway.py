@@ -7,13 +7,13 @@ import contextlib
 import pytest
 
 from inventory.domain.kinds import (
-    CLUSTER_POLICY,
     DEVICE_TAINT_RULE,
     NAMESPACE,
     POD,
     RESOURCE_CLAIM,
     RESOURCE_SLICE,
     WATCHED,
+    Kind,
 )
 from inventory.gateways.errors import (
     AlreadyExists,
@@ -34,6 +34,9 @@ from tests.cluster.client import Refused
 from tests.contract import objects
 from tests.integration.watcher.conftest import kube_of
 from tests.integration.watcher.test_upsets import fill
+
+# No server serves it.
+GADGET = Kind("Gadget", "gadgets", "example.com", ("v1",), namespaced=False)
 
 
 @pytest.fixture
@@ -93,11 +96,11 @@ def test_what_is_wrong_is_named(kube):
 def test_reading(kube, server):
     assert kube.version().startswith("v1.37")
     fill(server.client(), 7)
-    served = kube.served_kinds(WATCHED)
+    served = kube.served_kinds((*WATCHED, GADGET))
     assert served["ResourceSlice"] == "v1"
-    assert "ClusterPolicy" not in served
+    assert "Gadget" not in served
     with pytest.raises(NotFound):
-        kube.list(CLUSTER_POLICY)
+        kube.list(GADGET)
     pages = list(kube.pages(RESOURCE_SLICE, limit=3))
     assert [len(page.items) for page in pages] == [3, 3, 1]
     assert len({page.resource_version for page in pages}) == 1
