@@ -1,12 +1,10 @@
-"""What the composer does besides: drafts, templates to begin from, the builder, what is free."""
+"""What the composer does besides: templates to begin from, the builder, what is free."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from uuid import UUID, uuid4
 
 from django.http import Http404
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from rest_framework.response import Response
 
@@ -22,7 +20,6 @@ from claims.services.building import condition_for
 from claims.services.catalogue import seen_keys
 from claims.services.diagnosing import diagnose, hidden_from
 from claims.services.domain_room import DomainPreview
-from claims.services.drafting import KEPT_FOR, discard, drafts_of, form_of, keep
 from claims.services.origins import cleaned, users_of_template
 from claims.services.presets import room_for
 from claims.services.readable import (
@@ -33,24 +30,17 @@ from claims.services.readable import (
 )
 from claims.services.requesting import sound
 from claims.services.submit import SubmitRefused
-from claims.services.writing import from_yaml, manifest_of
-from claims.services.yaml_text import dump
 from inventory.api.base import ClusterView
-from inventory.queries.clusters_by_name import cluster_named
 from portal.accounts.domain.roles import Permission
 from portal.accounts.domain.scopes import Scope
 from portal.accounts.queries import namespaces_of
 from portal.api.operations import Operation, PageParameters
 from portal.api.problems import ApiProblem, error_at
-from portal.api.views import ApiView
-from portal.core.errors import PortalError
 from portal.core.keyset import decoded, list_page, page_of, rows_after
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
 
-    from claims.domain.draft import Draft
-    from claims.models import ComposeDraft
     from claims.services.catalogue import SeenKey
     from inventory.models import KubeObject
     from inventory.services.availability import ClassUse
@@ -60,11 +50,13 @@ Json = dict[str, Any]
 TAG = "composing"
 
 
-def _reading(**more: Any) -> Operation:
+def reading(**more: Any) -> Operation:
+    """Return an operation that reads what composing needs."""
     return Operation(scope=Scope.CLAIMS_READ, tag=TAG, **more)
 
 
-def _writing(**more: Any) -> Operation:
+def writing(**more: Any) -> Operation:
+    """Return an operation that changes what composers keep."""
     return Operation(
         scope=Scope.CLAIMS_WRITE,
         permission=Permission.COMPOSE,
@@ -72,130 +64,6 @@ def _writing(**more: Any) -> Operation:
         bucket="write",
         **more,
     )
-
-
-def draft_document(row: ComposeDraft) -> Json:
-    """Return a draft with what it would send as it stands."""
-    form = form_of(row)
-    return {
-        "id": str(row.public_id),
-        "cluster": row.cluster.name,
-        "kind": form.kind,
-        "namespace": form.namespace or None,
-        "name": form.name or None,
-        "manifest": manifest_of(form),
-        "origin": row.origin or None,
-        "createdAt": row.created_at,
-        "changedAt": row.changed_at,
-        "expiresAt": row.changed_at + KEPT_FOR,
-    }
-
-
-class DraftView(ApiView):
-    """A view of drafts; everybody has their own."""
-
-    def kept(self, key: UUID) -> Json:
-        """Keep what the body says under a key, and return it.
-
-        Raises:
-            ApiProblem: The form cannot hold the manifest, or it is not kept.
-        """
-        body = self.body()
-        cluster = cluster_named(body["cluster"])
-        try:
-            row = keep(
-                self.person,
-                cluster,
-                _form(body["manifest"]),
-                key=key,
-                origin="",
-                now=timezone.now(),
-            )
-        except PortalError as error:
-            raise ApiProblem(422, error.code, error.message) from error
-        return draft_document(row)
-
-
-def _form(manifest: Json) -> Draft:
-    taken = from_yaml(dump(manifest))
-    if taken.draft is None:
-        text = _("The form cannot hold this: send a claim or template of v1.")
-        places = [
-            error_at("pointer", "#/manifest", problem.code, text)
-            for _line, problem in taken.problems
-        ]
-        raise ApiProblem(422, "draft.shape", text, errors=places)
-    return taken.draft
-
-
-class DraftList(DraftView):
-    """The caller's drafts, and new ones."""
-
-    operations = {
-        "GET": _reading(
-            id="listDrafts",
-            summary="List your drafts, the last made first",
-            query=PageParameters,
-            answer=shapes.Draft,
-            listed=True,
-        ),
-        "POST": _writing(
-            id="createDraft",
-            summary="Keep a manifest as a draft; nothing is asked for",
-            body=shapes.DraftBody,
-            answer=shapes.Draft,
-            status=201,
-            problems=(404, 422),
-        ),
-    }
-
-    def get(self, request: Request) -> Response:
-        """Return a page of drafts."""
-        return self.newest_first(drafts_of(self.person).order_by(), draft_document)
-
-    def post(self, request: Request) -> Response:
-        """Keep one."""
-        return Response(self.kept(uuid4()), status=201)
-
-
-class DraftDetail(DraftView):
-    """One draft."""
-
-    operations = {
-        "GET": _reading(
-            id="getDraft",
-            summary="Return a draft with the manifest that it would send",
-            answer=shapes.Draft,
-        ),
-        "PUT": _writing(
-            id="changeDraft",
-            summary="Replace a draft, or keep one under your own id",
-            body=shapes.DraftBody,
-            answer=shapes.Draft,
-            problems=(404, 422),
-        ),
-        "DELETE": _writing(
-            id="discardDraft",
-            summary="Discard a draft; what is not there is discarded",
-            status=204,
-        ),
-    }
-
-    def get(self, request: Request, id: UUID) -> Response:  # noqa: A002  the address's
-        """Return the draft."""
-        row = drafts_of(self.person).filter(public_id=id).first()
-        if row is None:
-            raise Http404(_("You have no draft of that id."))
-        return self.answer(draft_document(row))
-
-    def put(self, request: Request, id: UUID) -> Response:  # noqa: A002  the address's
-        """Replace it."""
-        return self.answer(self.kept(id))
-
-    def delete(self, request: Request, id: UUID) -> Response:  # noqa: A002  as above
-        """Discard it."""
-        discard(self.person, id)
-        return Response(status=204)
 
 
 def template_document(row: KubeObject, own: frozenset[str]) -> Json:
@@ -214,7 +82,7 @@ class TemplateList(ClusterView):
     """The templates that the caller may read."""
 
     operations = {
-        "GET": _reading(
+        "GET": reading(
             id="listTemplates",
             summary="List the templates of your namespaces, and of others where the"
             " cluster lets you list them",
@@ -240,7 +108,7 @@ class TemplateDetail(ClusterView):
     """One template."""
 
     operations = {
-        "GET": _reading(
+        "GET": reading(
             id="getTemplate",
             summary="Return a template to begin from, and how many pods use it",
             answer=shapes.TemplateDetail,
@@ -273,7 +141,7 @@ class KeyList(ClusterView):
     """What devices publish, as the builder of conditions offers it."""
 
     operations = {
-        "GET": _reading(
+        "GET": reading(
             id="listSelectorKeys",
             summary="List the attributes and capacities that devices publish, as CEL"
             " names them, with values that were seen",

@@ -8,6 +8,7 @@ from claims.api import (
     bulk,
     claims,
     composing,
+    drafts,
     importing,
     presets,
     request_moves,
@@ -35,8 +36,8 @@ urlpatterns = [
     path(f"{C}/preview", validating.PreviewView.as_view(), name="preview"),
     path(f"{C}/what-if", validating.WhatIfView.as_view(), name="what-if"),
     path(f"{C}/cel", validating.CelView.as_view(), name="cel"),
-    path("drafts", composing.DraftList.as_view(), name="draft-list"),
-    path("drafts/<uuid:id>", composing.DraftDetail.as_view(), name="draft"),
+    path("drafts", drafts.DraftList.as_view(), name="draft-list"),
+    path("drafts/<uuid:id>", drafts.DraftDetail.as_view(), name="draft"),
     path(f"{C}/templates", composing.TemplateList.as_view(), name="template-list"),
     path(
         f"{C}/templates/<str:namespace>/<str:name>",

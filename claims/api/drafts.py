@@ -1,0 +1,154 @@
+"""Drafts of claims, kept for a person."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import UUID, uuid4
+
+from django.http import Http404
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from rest_framework.response import Response
+
+from claims.api import composing_serializers as shapes
+from claims.api.composing import reading, writing
+from claims.services.drafting import KEPT_FOR, discard, drafts_of, form_of, keep
+from claims.services.writing import from_yaml, manifest_of
+from claims.services.yaml_text import dump
+from inventory.queries.clusters_by_name import cluster_named
+from portal.api.operations import PageParameters
+from portal.api.problems import ApiProblem, error_at
+from portal.api.views import ApiView
+from portal.core.errors import PortalError
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
+
+    from claims.domain.draft import Draft
+    from claims.models import ComposeDraft
+
+Json = dict[str, Any]
+
+
+def draft_document(row: ComposeDraft) -> Json:
+    """Return a draft with what it would send as it stands."""
+    form = form_of(row)
+    return {
+        "id": str(row.public_id),
+        "cluster": row.cluster.name,
+        "kind": form.kind,
+        "namespace": form.namespace or None,
+        "name": form.name or None,
+        "manifest": manifest_of(form),
+        "origin": row.origin or None,
+        "createdAt": row.created_at,
+        "changedAt": row.changed_at,
+        "expiresAt": row.changed_at + KEPT_FOR,
+    }
+
+
+class DraftView(ApiView):
+    """A view of drafts; everybody has their own."""
+
+    def kept(self, key: UUID) -> Json:
+        """Keep what the body says under a key, and return it.
+
+        Raises:
+            ApiProblem: The form cannot hold the manifest, or it is not kept.
+        """
+        body = self.body()
+        cluster = cluster_named(body["cluster"])
+        try:
+            row = keep(
+                self.person,
+                cluster,
+                _form(body["manifest"]),
+                key=key,
+                origin="",
+                now=timezone.now(),
+            )
+        except PortalError as error:
+            raise ApiProblem(422, error.code, error.message) from error
+        return draft_document(row)
+
+
+def _form(manifest: Json) -> Draft:
+    taken = from_yaml(dump(manifest))
+    if taken.draft is None:
+        text = _("The form cannot hold this: send a claim or template of v1.")
+        places = [
+            error_at("pointer", "#/manifest", problem.code, text)
+            for _line, problem in taken.problems
+        ]
+        raise ApiProblem(422, "draft.shape", text, errors=places)
+    return taken.draft
+
+
+class DraftList(DraftView):
+    """The caller's drafts, and new ones."""
+
+    operations = {
+        "GET": reading(
+            id="listDrafts",
+            summary="List your drafts, the last made first",
+            query=PageParameters,
+            answer=shapes.Draft,
+            listed=True,
+        ),
+        "POST": writing(
+            id="createDraft",
+            summary="Keep a manifest as a draft; nothing is asked for",
+            body=shapes.DraftBody,
+            answer=shapes.Draft,
+            status=201,
+            problems=(404, 422),
+        ),
+    }
+
+    def get(self, request: Request) -> Response:
+        """Return a page of drafts."""
+        return self.newest_first(drafts_of(self.person).order_by(), draft_document)
+
+    def post(self, request: Request) -> Response:
+        """Keep one."""
+        return Response(self.kept(uuid4()), status=201)
+
+
+class DraftDetail(DraftView):
+    """One draft."""
+
+    operations = {
+        "GET": reading(
+            id="getDraft",
+            summary="Return a draft with the manifest that it would send",
+            answer=shapes.Draft,
+        ),
+        "PUT": writing(
+            id="changeDraft",
+            summary="Replace a draft, or keep one under your own id",
+            body=shapes.DraftBody,
+            answer=shapes.Draft,
+            problems=(404, 422),
+        ),
+        "DELETE": writing(
+            id="discardDraft",
+            summary="Discard a draft; what is not there is discarded",
+            status=204,
+        ),
+    }
+
+    def get(self, request: Request, id: UUID) -> Response:  # noqa: A002  the address's
+        """Return the draft."""
+        row = drafts_of(self.person).filter(public_id=id).first()
+        if row is None:
+            raise Http404(_("You have no draft of that id."))
+        return self.answer(draft_document(row))
+
+    def put(self, request: Request, id: UUID) -> Response:  # noqa: A002  the address's
+        """Replace it."""
+        return self.answer(self.kept(id))
+
+    def delete(self, request: Request, id: UUID) -> Response:  # noqa: A002  as above
+        """Discard it."""
+        discard(self.person, id)
+        return Response(status=204)
