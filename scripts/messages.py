@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -108,7 +109,10 @@ def _entry(message: Message, korean: str) -> polib.POEntry:
 def compile_all() -> int:
     """Write a .mo beside each .po."""
     for path in sorted((ROOT / "locale").glob("*/LC_MESSAGES/*.po")):
-        polib.pofile(str(path)).save_as_mofile(str(path.with_suffix(".mo")))
+        # Whole or not at all, since servers that run may read it meanwhile.
+        made = path.with_suffix(f".{os.getpid()}.tmp")
+        polib.pofile(str(path)).save_as_mofile(str(made))
+        made.replace(path.with_suffix(".mo"))
     return 0
 
 
@@ -222,8 +226,6 @@ def _strings() -> Iterator[tuple[str, tuple[str | None, str, str | None]]]:
 
 def _as_python(path: Path) -> str:
     """Return a template with only its strings left, as calls in Python's way."""
-    import os
-
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings")
     from django.conf import settings
 
