@@ -59,7 +59,24 @@ class Demo:
 def demo() -> Iterator[Demo]:
     """Start the demo once for all tests of the session."""
     with running() as started:
+        _lift_budgets(started.state)
         yield started
+
+
+def _lift_budgets(state: Path) -> None:
+    """Take the hard limits away: tests of one demo do not release all they ask for."""
+    lifted = ", ".join(
+        f"{name}_hard=None" for name in ("vram", "cards", "slices", "hours")
+    )
+    program = (
+        f"from portal.budgets.models import Budget; Budget.objects.update({lifted})"
+    )
+    subprocess.run(
+        [sys.executable, "manage.py", "shell", "--no-imports", "-c", program],
+        cwd=ROOT,
+        env={**os.environ, "SLICEWISE_STATE_DIR": str(state)},
+        check=True,
+    )
 
 
 @contextlib.contextmanager
