@@ -75,6 +75,13 @@ class _Checked:
     groups: list[str]
 
 
+def sent_before(user: User, submission_key: uuid.UUID) -> ClaimRequest | None:
+    """Return the request that this person's form became already, if it did."""
+    return ClaimRequest.objects.filter(
+        requester=user, submission_key=submission_key
+    ).first()
+
+
 def submit(  # noqa: PLR0913  each is one fact of the form
     *,
     user: User,
@@ -111,10 +118,7 @@ def submit(  # noqa: PLR0913  each is one fact of the form
         SubmitRefused: The portal says no; `paths` name the fields.
         KubeError: The API server says no; Invalid carries causes with fields.
     """
-    earlier = ClaimRequest.objects.filter(
-        requester=user, submission_key=submission_key
-    ).first()
-    if earlier:
+    if earlier := sent_before(user, submission_key):
         return earlier
     tenant = _tenant_of(user, cluster, manifest)
     _refuse_errors(preview or {})

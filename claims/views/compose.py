@@ -32,7 +32,7 @@ from claims.services.drafting import discard, keep
 from claims.services.expressions import judge_draft
 from claims.services.gating import switched_off
 from claims.services.sentences import sentence
-from claims.services.submit import SubmitRefused, submit
+from claims.services.submit import SubmitRefused, sent_before, submit
 from claims.services.writing import draft_of, from_yaml, manifest_of, rebased, text_of
 from claims.views.beginning import (
     Begun,
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     import uuid
     from collections.abc import Iterator, Mapping
 
-    from claims.models import PresetVersion
+    from claims.models import ClaimRequest, PresetVersion
     from claims.services.building import Built
     from claims.services.diagnosing import Diagnosed
     from claims.services.writing import FromYaml
@@ -316,6 +316,10 @@ def sent(
     if not reading.is_claim:
         return Said(show_problems=True), 422
     manifest = manifest_of(draft)
+    key = _key(request, manifest, draft)
+    # Before any check: what it became may stand in the way of another of its name.
+    if earlier := sent_before(request.user, key):
+        return _way_to(request, earlier)
     diagnosed = _diagnosed(request, cluster, manifest, draft)
     if diagnosed and diagnosed.errors:
         return _found(diagnosed), 422
@@ -326,7 +330,7 @@ def sent(
             cluster=cluster,
             manifest=manifest,
             preview=diagnosed.document() if diagnosed else None,
-            submission_key=_key(request, manifest, draft),
+            submission_key=key,
             request_id=request.request_id,
             now=now,
             revises=revised_by(request, cluster, begun_of(request)),
@@ -335,6 +339,10 @@ def sent(
         )
     except PortalError as error:
         return _refused(error, draft), 422 if error.permanent else 503
+    return _way_to(request, made)
+
+
+def _way_to(request: PortalRequest, made: ClaimRequest) -> tuple[HttpResponse, int]:
     address = reverse("claims:request-detail", args=[made.public_id])
     if request.htmx:
         return HttpResponseClientRedirect(address), 200
