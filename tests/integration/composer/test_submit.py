@@ -5,9 +5,16 @@ from __future__ import annotations
 import uuid
 
 import pytest
+from django.utils import timezone
 
 from claims.models import ClaimRequest
-from tests.integration.claims.conftest import admin, cluster, kubeconfigs  # noqa: F401
+from claims.services.working import work_on
+from tests.integration.claims.conftest import (  # noqa: F401  fixtures
+    admin,
+    cluster,
+    kubeconfigs,
+    observe,
+)
 from tests.integration.composer.conftest import Composer
 
 FIRST = "requests-0-alternatives-0"
@@ -46,6 +53,16 @@ def test_one_form_makes_one_request_however_often_it_is_sent(live):
     first, second = live.press("submit"), live.press("submit")
     assert first.url == second.url
     assert ClaimRequest.objects.count() == 1
+
+
+def test_a_form_sent_again_leads_to_what_was_made_of_it_meanwhile(live, observe):  # noqa: F811
+    first = live.press("submit")
+    assert work_on(ClaimRequest.objects.get().pk, now=timezone.now())
+    observe()
+
+    second = live.press("submit")
+
+    assert (second.status_code, second.url) == (302, first.url)
 
 
 def test_a_form_that_was_changed_after_going_back_makes_another_request(live):
