@@ -177,9 +177,12 @@ func (s *store) evaluate(ctx context.Context, _ *http.Request, body evaluateBody
 		return out, nil
 	}
 	all := newest(world.slices)
-	looks, of := group(all, seen, world.past)
+	var looks []*look
+	var of [][]*look
 	if body.OneByOne {
 		looks, of = each(all)
+	} else {
+		looks, of = group(all, seen, world.past)
 	}
 	errs := make([]error, len(looks))
 	took, repeat := make([]time.Duration, len(looks)), time.Duration(1)

@@ -233,8 +233,10 @@ def _matches(holder: Object, field: str, path: str, pattern: str, text: str) -> 
         yield Cause("Invalid", f"{path}.{field}", text, value)
 
 
-def _one_of(holder: Object, field: str, path: str) -> Causes:
-    value, choices = holder[field], _CHOICES[field]
+def _one_of(
+    holder: Object, field: str, path: str, choices: tuple[str, ...] = ()
+) -> Causes:
+    value, choices = holder[field], choices or _CHOICES[field]
     if value not in choices:
         text = "supported values: " + ", ".join(f'"{choice}"' for choice in choices)
         yield Cause("NotSupported", f"{path}.{field}", text, value)
@@ -246,14 +248,10 @@ def _domain(spec: Object) -> Causes:
     channel = spec.get("channel") or {}
     if not (channel.get("resourceClaimTemplate") or {}).get("name"):
         yield Cause("Required", "spec.channel.resourceClaimTemplate.name")
-    if channel.get("allocationMode", "Single") not in _MODES_OF_CHANNELS:
-        yield from _one_of_modes(channel)
-
-
-def _one_of_modes(channel: Object) -> Causes:
-    text = "supported values: " + ", ".join(f'"{each}"' for each in _MODES_OF_CHANNELS)
-    place = "spec.channel.allocationMode"
-    yield Cause("NotSupported", place, text, channel["allocationMode"])
+    if "allocationMode" in channel:
+        yield from _one_of(
+            channel, "allocationMode", "spec.channel", _MODES_OF_CHANNELS
+        )
 
 
 def _slice(spec: Object) -> Causes:

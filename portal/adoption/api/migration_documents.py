@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from portal.adoption.api.documents import Json
 from portal.adoption.domain.phases import Phase
-from portal.adoption.services.migrating import manifest_text
+from portal.adoption.services.migrating import manifest_text, recorded
 from portal.adoption.services.phase_words import (
     ACTIONS,
     PHASES,
@@ -15,8 +15,6 @@ from portal.adoption.services.phase_words import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from portal.adoption.domain.actions import Action
     from portal.adoption.domain.readiness import Verdict
     from portal.adoption.models import MigrationPlan, MigrationStep
@@ -73,7 +71,7 @@ def step_document(step: MigrationStep) -> Json:
         "before": {"phase": Phase(step.phase_before).code, "state": step.state_before},
         "after": {"phase": Phase(step.phase).code, "state": step.state},
         "reason": step.reason,
-        "evidence": [_recorded(each) for each in step.evidence],
+        "evidence": [_recorded(recorded(each)) for each in step.evidence],
         "revision": step.revision,
         "by": step.made_by,
         "at": step.made_at.isoformat(),
@@ -81,21 +79,15 @@ def step_document(step: MigrationStep) -> Json:
 
 
 def _line(verdict: Verdict, confirmed: frozenset[str]) -> Json:
+    return {**_recorded(verdict), "confirmed": verdict.code in confirmed}
+
+
+def _recorded(verdict: Verdict) -> Json:
     return {
         "code": verdict.code,
         "title": line_title(verdict.code),
         "answer": verdict.answer.value,
         "evidence": line_evidence(verdict.code, verdict.why, verdict.values),
-        "confirmed": verdict.code in confirmed,
-    }
-
-
-def _recorded(line: Mapping[str, Any]) -> Json:
-    return {
-        "code": line["code"],
-        "title": line_title(line["code"]),
-        "answer": line["answer"],
-        "evidence": line_evidence(line["code"], line["why"], line["values"]),
     }
 
 

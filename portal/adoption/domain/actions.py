@@ -12,10 +12,11 @@ from portal.adoption.domain.facts import (
     CANARY_LABEL,
     GPU_LABEL,
     MIG_CONFIG_LABEL,
+    RESOURCE,
     NodeFacts,
     Role,
 )
-from portal.adoption.domain.gates import RESOURCE, GpuPod, MigrationFacts, may_switch
+from portal.adoption.domain.gates import GpuPod, MigrationFacts, may_switch
 from portal.adoption.domain.phase_manifests import (
     GPU_CLUSTER,
     GUARD,
@@ -25,7 +26,7 @@ from portal.adoption.domain.phase_manifests import (
     mapped_class,
 )
 from portal.adoption.domain.phases import Phase
-from portal.adoption.domain.readiness import Answer, node_verdicts
+from portal.adoption.domain.readiness import Answer, runtime_of
 
 PLUGIN_LABEL = "nvidia.com/gpu.deploy.device-plugin"
 SHARING_LABEL = "nvidia.com/gpu.sharing-strategy"
@@ -262,12 +263,8 @@ _ROLLED = frozenset({"Deployment", "StatefulSet", "DaemonSet"})
 
 
 def _old_runtimes(facts: MigrationFacts) -> list[NodeFacts]:
-    return [
-        node
-        for node in facts.cluster.nodes
-        for each in node_verdicts(facts.cluster, node)
-        if each.code == "node.runtime" and each.answer is not Answer.YES
-    ]
+    nodes = facts.cluster.nodes
+    return [node for node in nodes if runtime_of(node).answer is not Answer.YES]
 
 
 def _rolled(nodes: Iterable[NodeFacts]) -> Iterator[str]:

@@ -21,8 +21,10 @@ GPU_LABEL = "nvidia.com/gpu.present"
 CANARY_LABEL = "nvidia.com/dra-enabled"
 GPU_DRIVER = "gpu.nvidia.com"
 RESOURCE_PREFIX = "nvidia.com/"
+# What pods of a device plugin usually ask for.
+RESOURCE = f"{RESOURCE_PREFIX}gpu"
 # What NVIDIA's device plugin offers: whole GPUs, shared ones, MIG devices.
-PLUGIN_PREFIXES = (f"{RESOURCE_PREFIX}gpu", f"{RESOURCE_PREFIX}mig-")
+PLUGIN_PREFIXES = (RESOURCE, f"{RESOURCE_PREFIX}mig-")
 _DRIVER_LABELS = (
     "nvidia.com/cuda.driver-version.full",
     "nvidia.com/cuda.driver-version.major",

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from portal.adoption.domain.facts import (
     CANARY_LABEL,
     COUNT_LABEL,
+    RESOURCE,
     ClusterFacts,
     NodeFacts,
     OperatorFacts,
@@ -21,10 +22,12 @@ from portal.adoption.domain.readiness import (
     Answer,
     Verdict,
     cluster_verdicts,
-    node_verdicts,
+    driver_ready,
+    plugin_limited,
+    runtime_of,
+    served,
 )
 
-RESOURCE = "nvidia.com/gpu"
 RUNNING = "Running"
 # Names told in one line of evidence; how many more there are is told.
 MOST_NAMED = 8
@@ -113,12 +116,10 @@ def may_switch(facts: MigrationFacts) -> bool:
     return all(line(facts).answer is Answer.YES for line in _DRAINED)
 
 
-def _of_cluster(code: str) -> Callable[[MigrationFacts], Verdict]:
-    def line(facts: MigrationFacts) -> Verdict:
-        [found] = [v for v in cluster_verdicts(facts.cluster) if v.code == code]
-        return found
-
-    return line
+def _of_cluster(
+    judge: Callable[[ClusterFacts], Verdict],
+) -> Callable[[MigrationFacts], Verdict]:
+    return lambda facts: judge(facts.cluster)
 
 
 def _runtimes(facts: MigrationFacts) -> Verdict:
@@ -129,12 +130,7 @@ def _runtimes(facts: MigrationFacts) -> Verdict:
         return Verdict(code, Answer.UNKNOWN, "none")
     by_answer: dict[Answer, list[str]] = {}
     for node in facts.cluster.nodes:
-        [found] = [
-            each
-            for each in node_verdicts(facts.cluster, node)
-            if each.code == "node.runtime"
-        ]
-        by_answer.setdefault(found.answer, []).append(
+        by_answer.setdefault(runtime_of(node).answer, []).append(
             f"{node.name} ({node.runtime or '?'})"
         )
     for answer, why in ((Answer.NO, "old"), (Answer.UNKNOWN, "untold")):
@@ -172,7 +168,7 @@ def _one_driver(facts: MigrationFacts) -> Verdict:
     both = [n.name for n in facts.cluster.nodes if n.published and n.plugin_devices]
     if both:
         return Verdict(code, Answer.NO, "both", _named(both))
-    limited = _of_cluster("plugin.limited")(facts)
+    limited = plugin_limited(facts.cluster)
     if limited.answer is Answer.YES:
         return Verdict(code, Answer.YES, "one")
     return Verdict(code, limited.answer, f"plugin_{limited.why}", limited.values)
@@ -314,8 +310,8 @@ def _switched(facts: MigrationFacts) -> Verdict:
 
 _DRAINED = (_plugin_gone, _plugin_pods, _all_in_slices)
 _GATES: dict[Phase, tuple[Callable[[MigrationFacts], Verdict], ...]] = {
-    Phase.CONTROL_PLANE: (_of_cluster("resource.v1"), _runtimes),
-    Phase.CANARY: (_canary, _of_cluster("driver.ready"), _slices, _one_driver),
+    Phase.CONTROL_PLANE: (_of_cluster(served), _runtimes),
+    Phase.CANARY: (_canary, _of_cluster(driver_ready), _slices, _one_driver),
     Phase.MAPPING: (_mapped, _implicit),
     Phase.TEMPLATES: (_claims, _prepared),
     Phase.DRAIN: (*_DRAINED, _switched),

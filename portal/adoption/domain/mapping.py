@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from portal.adoption.domain.facts import GPU_DRIVER, RESOURCE
+
 Json = dict[str, Any]
 
 _DOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
@@ -20,7 +22,6 @@ _NAME = re.compile(
     rf"{_DOMAIN}/[A-Za-z0-9]([-A-Za-z0-9_.]{{0,61}}[A-Za-z0-9])?\Z", re.ASCII
 )
 LONGEST = 253
-USUAL = "nvidia.com/gpu"
 _MIG = re.compile(r"nvidia\.com/mig-(\d+g\.\d+gb(?:[.+-]me)?)")
 
 
@@ -93,9 +94,9 @@ def serves(resource: str, faces: Iterable[tuple[str, str, str]]) -> bool:
     mig = _MIG.fullmatch(resource)
     if mig:
         profile = re.sub(r"[.-](?=me)", "+", mig[1])
-        return found == {("gpu.nvidia.com", "mig", profile)}
-    return resource == USUAL and {face[:2] for face in found} == {
-        ("gpu.nvidia.com", "gpu")
+        return found == {(GPU_DRIVER, "mig", profile)}
+    return resource == RESOURCE and {face[:2] for face in found} == {
+        (GPU_DRIVER, "gpu")
     }
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from portal.adoption.domain.facts import CANARY_LABEL, GPU_DRIVER
-from portal.adoption.domain.gates import RESOURCE, MigrationFacts
+from portal.adoption.domain.facts import CANARY_LABEL, GPU_DRIVER, RESOURCE
+from portal.adoption.domain.gates import MigrationFacts
 
 Json = dict[str, Any]
 

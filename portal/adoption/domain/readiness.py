@@ -61,16 +61,16 @@ class Verdict:
 def cluster_verdicts(facts: ClusterFacts) -> list[Verdict]:
     """Return every verdict on the cluster as a whole, in the order of a page."""
     return [
-        _served(facts),
+        served(facts),
         _server(facts),
         _mapping(facts),
         _mapping_stable(facts),
-        _dra_driver(facts),
+        driver_ready(facts),
         _dra_driver_version(facts),
         _operator(facts, "operator.cdi", OPERATOR_WITH_CDI),
         _operator(facts, "operator.gpu_cluster", OPERATOR_WITH_GPU_CLUSTER),
         _one_operator(facts),
-        _device_plugin(facts),
+        plugin_limited(facts),
         _mig_strategy(facts),
     ]
 
@@ -78,7 +78,7 @@ def cluster_verdicts(facts: ClusterFacts) -> list[Verdict]:
 def node_verdicts(facts: ClusterFacts, node: NodeFacts) -> list[Verdict]:
     """Return every verdict on one node with GPUs."""
     return [
-        _runtime(node),
+        runtime_of(node),
         _cdi(facts, node),
         _gpu_driver(node),
         _registered(facts, node),
@@ -87,7 +87,8 @@ def node_verdicts(facts: ClusterFacts, node: NodeFacts) -> list[Verdict]:
     ]
 
 
-def _served(facts: ClusterFacts) -> Verdict:
+def served(facts: ClusterFacts) -> Verdict:
+    """Return whether resource.k8s.io/v1 is served."""
     code = "resource.v1"
     if facts.served is None:
         return Verdict(code, Answer.UNKNOWN, "unread")
@@ -128,7 +129,8 @@ def _mapping_stable(facts: ClusterFacts) -> Verdict:
     )
 
 
-def _dra_driver(facts: ClusterFacts) -> Verdict:
+def driver_ready(facts: ClusterFacts) -> Verdict:
+    """Return whether the DRA driver's DaemonSet is ready."""
     code = "driver.ready"
     if facts.daemon_sets is None:
         return Verdict(code, Answer.UNKNOWN, "unread")
@@ -203,7 +205,8 @@ def _names(facts: ClusterFacts) -> dict[str, str]:
     }
 
 
-def _device_plugin(facts: ClusterFacts) -> Verdict:  # noqa: PLR0911  one a case
+def plugin_limited(facts: ClusterFacts) -> Verdict:  # noqa: PLR0911  one a case
+    """Return whether device plugins stay away from nodes that publish slices."""
     """No device plugin may run where a DRA driver publishes the same GPUs."""
     code = "plugin.limited"
     if facts.daemon_sets is None:
@@ -234,7 +237,8 @@ def _mig_strategy(facts: ClusterFacts) -> Verdict:
     return Verdict(code, _yes(strategy != "single"), "is", {"strategy": strategy})
 
 
-def _runtime(node: NodeFacts) -> Verdict:
+def runtime_of(node: NodeFacts) -> Verdict:
+    """Return whether a node's container runtime knows CDI."""
     code, values = "node.runtime", {"runtime": node.runtime}
     name, _, text = node.runtime.partition("://")
     version = version_of(text)

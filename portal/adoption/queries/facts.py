@@ -25,9 +25,12 @@ from portal.adoption.domain.facts import (
     read_daemon_set,
     read_operator,
 )
+from portal.adoption.domain.pods import read_pod
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from portal.adoption.domain.gates import GpuPod
 
 Json = dict[str, Any]
 _OPERATORS = ("ClusterPolicy", "GPUCluster")
@@ -51,6 +54,15 @@ def stored_facts(cluster: Cluster) -> ClusterFacts:
         ),
         nodes=tuple(_nodes(cluster)),
     )
+
+
+def gpu_pods(cluster: Cluster) -> tuple[GpuPod, ...] | None:
+    """Return the pods that GPUs matter to, by name; None where pods are not read."""
+    if not sees(cluster, "Pod"):
+        return None
+    rows = KubeObject.objects.filter(cluster=cluster, kind="Pod", deleted_at=None)
+    bodies = rows.order_by("namespace", "name").values_list("body", flat=True)
+    return tuple(pod for body in bodies.iterator() if (pod := read_pod(body)))
 
 
 def sees(cluster: Cluster, kind: str) -> bool:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
 
 from inventory.models import Device, KubeObject
 from portal.adoption.domain.mapping import AskingPod, asking_pod
-from portal.adoption.domain.pods import read_pod
-from portal.adoption.queries.facts import sees
+from portal.adoption.queries.facts import gpu_pods, sees
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from inventory.models import Cluster
+
+DeviceKey = tuple[str, str, str]  # driver, pool, name
 
 
 def pods_asking(cluster: Cluster, resource: str) -> list[AskingPod] | None:
@@ -42,45 +46,31 @@ def nodes_offering(cluster: Cluster, resource: str) -> list[str] | None:
 
 def resources_asked(cluster: Cluster) -> dict[str, int] | None:
     """Return NVIDIA's resources that pods ask for, with how many; None: not read."""
-    if not sees(cluster, "Pod"):
+    pods = gpu_pods(cluster)
+    if pods is None:
         return None
-    rows = KubeObject.objects.filter(cluster=cluster, kind="Pod", deleted_at=None)
-    read = (read_pod(body) for body in rows.values_list("body", flat=True).iterator())
-    return dict(Counter(name for pod in read if pod for name in pod.asks))
+    return dict(Counter(name for pod in pods for name in pod.asks))
 
 
-def faces_of(
-    cluster: Cluster, devices: frozenset[tuple[str, str, str]]
-) -> set[tuple[str, str, str]]:
-    """Return driver, type and profile of some devices; "" where one is not told."""
-    found: set[tuple[str, str, str]] = set()
-    for driver in sorted({driver for driver, _pool, _name in devices}):
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a device tells of itself; "" where it does not."""
+
+    type: str
+    profile: str
+    node: str
+
+
+def told_by(cluster: Cluster, drivers: Iterable[str]) -> dict[DeviceKey, Told]:
+    """Return what each device of some drivers tells; a query a driver."""
+    found: dict[DeviceKey, Told] = {}
+    for driver in sorted(set(drivers)):
         told = [
             KeyTextTransform("string", KeyTransform(f"{driver}/{key}", "attributes"))
             for key in ("type", "profile")
         ]
         rows = Device.objects.filter(cluster=cluster, driver=driver)
-        fields = rows.values_list("pool", "name", *told)
-        found |= {
-            (driver, kind or "", profile or "")
-            for pool, name, kind, profile in fields.iterator()
-            if (driver, pool, name) in devices
-        }
-    return found
-
-
-def types_of(
-    cluster: Cluster, devices: frozenset[tuple[str, str, str]]
-) -> list[tuple[str, str]]:
-    """Return (type, node) of each of some devices; type is "" where none is told."""
-    found = []
-    for driver in sorted({driver for driver, _pool, _name in devices}):
-        told = KeyTextTransform("string", KeyTransform(f"{driver}/type", "attributes"))
-        rows = Device.objects.filter(cluster=cluster, driver=driver)
-        fields = rows.values_list("pool", "name", "node_name", told)
-        found += [
-            (kind or "", node)
-            for pool, name, node, kind in fields.iterator()
-            if (driver, pool, name) in devices
-        ]
+        fields = rows.values_list("pool", "name", "node_name", *told)
+        for pool, name, node, kind, profile in fields.iterator():
+            found[driver, pool, name] = Told(kind or "", profile or "", node)
     return found

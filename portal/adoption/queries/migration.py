@@ -6,16 +6,14 @@ from typing import TYPE_CHECKING
 
 from inventory.models import KubeObject
 from inventory.queries.classes import class_rows
-from portal.adoption.domain.facts import GPU_DRIVER
+from portal.adoption.domain.facts import GPU_DRIVER, RESOURCE
 from portal.adoption.domain.gates import (
-    RESOURCE,
     ClaimFacts,
-    GpuPod,
     MigrationFacts,
 )
-from portal.adoption.domain.pods import read_claim, read_pod
+from portal.adoption.domain.pods import read_claim
 from portal.adoption.models import MigrationPlan, MigrationStep
-from portal.adoption.queries.facts import sees
+from portal.adoption.queries.facts import gpu_pods, sees
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +31,7 @@ def migration_facts(cluster: Cluster, facts: ClusterFacts) -> MigrationFacts:
     classes = _gpu_classes(rows or ())
     return MigrationFacts(
         facts,
-        pods=tuple(_pods(cluster)) if sees(cluster, "Pod") else None,
+        pods=gpu_pods(cluster),
         claims={(c.namespace, c.name): c for c in _claims(cluster, classes)}
         if sees(cluster, "ResourceClaim")
         else None,
@@ -64,14 +62,6 @@ def _gpu_classes(rows: list[ClassRow] | tuple[()]) -> frozenset[str]:
         if row.facts.name.endswith("nvidia.com")
         or any(GPU_DRIVER in text for text in row.facts.selectors)
     )
-
-
-def _pods(cluster: Cluster) -> Iterator[GpuPod]:
-    rows = KubeObject.objects.filter(cluster=cluster, kind="Pod", deleted_at=None)
-    bodies = rows.order_by("namespace", "name").values_list("body", flat=True)
-    for body in bodies.iterator():
-        if pod := read_pod(body):
-            yield pod
 
 
 def _claims(cluster: Cluster, classes: frozenset[str]) -> Iterator[ClaimFacts]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from inventory.models import KubeObject
+from portal.adoption.domain.facts import RESOURCE
 from portal.adoption.domain.pods import read_pod
 from portal.adoption.domain.savings import (
     PodUse,
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-RESOURCE = "nvidia.com/gpu"
 PRODUCT = "nvidia.com/gpu.product"
 MEMORY = "nvidia.com/gpu.memory"
 AXES = (

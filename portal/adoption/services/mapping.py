@@ -20,8 +20,8 @@ from inventory.queries.classes import class_rows
 from inventory.services.availability import devices_of_class
 from inventory.services.connections import kube_for
 from portal.accounts.queries import groups_of
+from portal.adoption.domain.facts import RESOURCE
 from portal.adoption.domain.mapping import (
-    USUAL,
     AskingPod,
     device_types,
     is_extended_name,
@@ -29,11 +29,10 @@ from portal.adoption.domain.mapping import (
 )
 from portal.adoption.models import AppliedMapping
 from portal.adoption.queries.mapping import (
-    faces_of,
     nodes_offering,
     pods_asking,
     resources_asked,
-    types_of,
+    told_by,
 )
 from portal.audit.context import acting
 from portal.core.errors import PortalError
@@ -121,12 +120,17 @@ def proposals_for(cluster: Cluster) -> list[Proposal]:
     resource if all its devices are of the one kind that the resource stands for.
     """
     asked = resources_asked(cluster)
+    resources = {RESOURCE, *(asked or ())}
     rows = class_rows(cluster)
+    selected = [
+        devices_of_class(cluster, row.facts.name, rows)[0] or () for row in rows
+    ]
+    told = told_by(cluster, {key[0] for devices in selected for key in devices})
     found = []
-    for row in rows:
-        devices, _problem = devices_of_class(cluster, row.facts.name, rows)
-        faces = faces_of(cluster, devices) if devices else set()
-        for resource in {USUAL, *(asked or ())}:
+    for row, devices in zip(rows, selected, strict=True):
+        known = [(key[0], told[key]) for key in devices if key in told]
+        faces = {(driver, each.type, each.profile) for driver, each in known}
+        for resource in resources:
             if serves(resource, faces):
                 pods = None if asked is None else asked.get(resource, 0)
                 mapped = row.facts.extended_resource == resource
@@ -151,9 +155,10 @@ def preview_mapping(
             _("There is no class of the name “%(name)s”.") % {"name": device_class}
         )
     devices, problem = devices_of_class(cluster, device_class, rows)
-    typed = types_of(cluster, devices) if devices else []
+    told = told_by(cluster, {key[0] for key in devices or ()})
+    known = [told[key] for key in devices or () if key in told]
     offering = nodes_offering(cluster, resource) if resource else []
-    published = {node for _type, node in typed}
+    published = {each.node for each in known}
     return MappingPreview(
         device_class=device_class,
         resource=resource,
@@ -161,7 +166,7 @@ def preview_mapping(
         pods=pods_asking(cluster, resource) if resource else [],
         devices=None if devices is None else len(devices),
         problem=problem,
-        types=device_types(kind for kind, _node in typed),
+        types=device_types(each.type for each in known),
         rivals=tuple(
             each.facts.name
             for each in rows

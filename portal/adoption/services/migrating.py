@@ -7,7 +7,7 @@ compare-and-set of the plan's version, and one step of the record.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import F
@@ -32,11 +32,12 @@ from portal.adoption.domain.readiness import Answer, Verdict
 from portal.adoption.models import MigrationPlan, MigrationStep
 from portal.adoption.queries.migration import migration_facts, plan_of
 from portal.adoption.services.phase_words import MOVES, PHASES, STATES, titles_of
-from portal.adoption.services.reading import readiness_of
+from portal.adoption.services.reading import facts_of
 from portal.audit.context import acting
 from portal.core.errors import PortalError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import datetime
 
     from inventory.models import Cluster
@@ -160,7 +161,7 @@ def manifest_text(name: str) -> str:
 def migration_facts_for(cluster: Cluster, user: User) -> MigrationFacts:
     """Return what the gates look at; a person who may write has the mapping tried."""
     probe = user.may(Permission.MANAGE_CLUSTERS)
-    return migration_facts(cluster, readiness_of(cluster, user, probe=probe).facts)
+    return migration_facts(cluster, facts_of(cluster, user, probe=probe))
 
 
 def _phase_view(
@@ -284,6 +285,11 @@ def _stored(verdict: Verdict) -> dict[str, object]:
         "why": verdict.why,
         "values": dict(verdict.values),
     }
+
+
+def recorded(line: Mapping[str, Any]) -> Verdict:
+    """Return a line of a gate as a step keeps it."""
+    return Verdict(line["code"], Answer(line["answer"]), line["why"], line["values"])
 
 
 def _changed(plan: MigrationPlan) -> PlanChanged:

@@ -54,6 +54,16 @@ class Readiness:
 
 
 def readiness_of(cluster: Cluster, user: User, *, probe: bool) -> Readiness:
+    """Judge what is known; arguments as for `facts_of`."""
+    facts = facts_of(cluster, user, probe=probe)
+    return Readiness(
+        facts,
+        tuple(cluster_verdicts(facts)),
+        tuple((node, tuple(node_verdicts(facts, node))) for node in facts.nodes),
+    )
+
+
+def facts_of(cluster: Cluster, user: User, *, probe: bool) -> ClusterFacts:
     """Return what is known; asks the API server three times at most.
 
     Args:
@@ -64,11 +74,7 @@ def readiness_of(cluster: Cluster, user: User, *, probe: bool) -> Readiness:
     facts = _asked(cluster, stored_facts(cluster))
     if probe and facts.served and "v1" in facts.served:
         facts = replace(facts, mapping_kept=_kept(cluster, user))
-    return Readiness(
-        facts,
-        tuple(cluster_verdicts(facts)),
-        tuple((node, tuple(node_verdicts(facts, node))) for node in facts.nodes),
-    )
+    return facts
 
 
 def _asked(cluster: Cluster, facts: ClusterFacts) -> ClusterFacts:

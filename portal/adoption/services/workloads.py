@@ -9,9 +9,9 @@ from django.utils.translation import gettext as _
 
 from claims.domain.importing.workloads import resources_asked
 from claims.services.yaml_text import dump
-from inventory.domain.kinds import WORKLOAD_KINDS, Kind
+from inventory.domain.kinds import WORKLOAD_KINDS
 from inventory.gateways.errors import ClusterForbidden, NotFound, NotServed
-from inventory.gateways.identity import Identity
+from inventory.gateways.identity import AS_ITSELF, Identity
 from inventory.models import Cluster, KubeObject
 from inventory.services.connections import kube_for
 from portal.accounts.domain.roles import Permission
@@ -142,21 +142,18 @@ def _listed(
     cluster: Cluster, user: User, namespace: str, unread: list[str]
 ) -> Iterator[Json]:
     person = kube_for(cluster, Identity(user.username, tuple(groups_of(user))))
+    forbidden = []
     for kind in WORKLOAD_KINDS:
         try:
             yield from person.list(kind, namespace).items
         except (NotFound, NotServed):
             continue
         except ClusterForbidden:
-            if _is_served(cluster, kind):
-                unread.append(kind.kind)
-
-
-def _is_served(cluster: Cluster, kind: Kind) -> bool:
-    """Return whether a forbidden kind is there at all: RBAC answers before that."""
-    from inventory.gateways.identity import AS_ITSELF
-
-    return kind.kind in kube_for(cluster, AS_ITSELF).served_kinds((kind,))
+            forbidden.append(kind)
+    # RBAC answers before it is told whether a kind is there at all.
+    if forbidden:
+        served = kube_for(cluster, AS_ITSELF).served_kinds(tuple(forbidden))
+        unread += [kind.kind for kind in forbidden if kind.kind in served]
 
 
 def _workload(body: Json) -> LiveWorkload | None:

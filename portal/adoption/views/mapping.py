@@ -16,7 +16,7 @@ from inventory.queries.classes import class_rows
 from inventory.views.base import cluster_named
 from portal.accounts.decorators import requires
 from portal.accounts.domain.roles import Permission
-from portal.adoption.domain.mapping import USUAL
+from portal.adoption.domain.facts import RESOURCE
 from portal.adoption.models import AppliedMapping
 from portal.adoption.services.mapping import (
     apply_mapping,
@@ -52,6 +52,8 @@ def mapping_page(request: PortalRequest, cluster: str) -> HttpResponse:
         else:
             if done:
                 return done
+    if "preview" not in context:
+        context["proposals"] = proposals_for(found)
     return render(request, "adoption/mapping.html", context, status=status)
 
 
@@ -61,9 +63,8 @@ def _context(cluster: Cluster, asked: QueryDict) -> dict[str, Any]:
         "cluster": cluster,
         "nav": "adoption",
         "classes": class_rows(cluster),
-        "proposals": proposals_for(cluster),
         "device_class": asked.get("class", ""),
-        "resource": asked.get("resource", USUAL).strip(),
+        "resource": asked.get("resource", RESOURCE).strip(),
         "most": MOST_PODS,
         "applied": applied.order_by("-pk")[:MOST_APPLIED],
     }

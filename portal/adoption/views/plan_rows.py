@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from portal.adoption.domain.phases import Move, Phase, State
 from portal.adoption.domain.readiness import Answer
+from portal.adoption.services.migrating import recorded
 from portal.adoption.services.phase_words import (
     ACTIONS,
     GATES,
@@ -119,15 +120,7 @@ def entry_of(step: MigrationStep) -> Entry:
         number=step.phase_before,
         state=str(state),
         badge=badge,
-        lines=[
-            Line(
-                title=line_title(each["code"]),
-                answer=str(ANSWERS[Answer(each["answer"])]),
-                badge=BADGES[Answer(each["answer"])],
-                evidence=line_evidence(each["code"], each["why"], each["values"]),
-            )
-            for each in step.evidence
-        ],
+        lines=[_line(recorded(each)) for each in step.evidence],
     )
 
 
