@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from claims.domain.manifest import DOMAIN, DOMAIN_API_VERSION, KINDS
 from claims.services.diagnosing import diagnose
-from claims.services.submit import SubmitRefused, submit
+from claims.services.submit import SubmitRefused, sent_before, submit
 from inventory.domain.convert import to_v1
 from inventory.services.loading import named
 from portal.core.errors import PortalError
@@ -78,6 +78,9 @@ def request_claim(
         EngineUnavailable, EngineDeadline, EngineRefused: It cannot be checked now.
     """
     manifest = sound(ask.manifest)
+    # Before any check: what it became may stand in the way of another of its name.
+    if earlier := sent_before(user, key):
+        return earlier
     diagnosed = diagnose(cluster, user, manifest)
     if diagnosed.errors:
         raise ChecksRefused(diagnosed.errors)

@@ -29,7 +29,7 @@ from claims.form_parts import Field
 from claims.forms import content_key, submission_key
 from claims.services.diagnosing import diagnose
 from claims.services.domain_room import DomainPreview
-from claims.services.submit import SubmitRefused, submit
+from claims.services.submit import SubmitRefused, sent_before, submit
 from claims.services.yaml_text import dump
 from claims.views.checks import ruling_of
 from inventory.gateways.errors import Invalid
@@ -41,8 +41,10 @@ from portal.core.errors import PortalError
 from portal.core.http import fragment
 
 if TYPE_CHECKING:
+    import uuid
     from collections.abc import Iterable
 
+    from claims.models import ClaimRequest
     from claims.services.diagnosing import Diagnosed
     from portal.core.http import PortalRequest
 
@@ -81,8 +83,13 @@ def compose(request: PortalRequest, cluster: str) -> HttpResponse:
         return _shown(request, row, draft, _Looked(), {})
     draft = domain_draft(dict(request.POST.lists()))
     errors = _unfinished(draft, own)
+    sends = request.POST.get("action") == "submit"
+    # Before any check: what it became may stand in its own way.
+    known = sent_before(request.user, _key(request, draft)) if sends else None
+    if known and not errors:
+        return _led_to(known)
     looked = _Looked() if errors else _looked(request, row, draft)
-    if request.POST.get("action") != "submit":
+    if not sends:
         pressed = "action" in request.POST
         return _shown(request, row, draft, looked, errors if pressed else {})
     if not errors and looked.diagnosed:
@@ -129,14 +136,13 @@ def _submitted(
 ) -> HttpResponse:
     manifest, now = to_manifest(draft), timezone.now()
     hours = hours_of(draft.hours)
-    content = f"{dump(manifest)}\0{draft.justification}\0{draft.hours}"
     try:
         made = submit(
             user=request.user,
             cluster=cluster,
             manifest=manifest,
             preview=looked.diagnosed.document() if looked.diagnosed else None,
-            submission_key=content_key(request.POST.get("submission_key", ""), content),
+            submission_key=_key(request, draft),
             request_id=request.request_id,
             now=now,
             justification=draft.justification,
@@ -146,6 +152,15 @@ def _submitted(
         errors = _refusal(error)
         status = 422 if error.permanent else 503
         return _shown(request, cluster, draft, looked, errors, status=status)
+    return _led_to(made)
+
+
+def _key(request: PortalRequest, draft: DomainDraft) -> uuid.UUID:
+    content = f"{dump(to_manifest(draft))}\0{draft.justification}\0{draft.hours}"
+    return content_key(request.POST.get("submission_key", ""), content)
+
+
+def _led_to(made: ClaimRequest) -> HttpResponse:
     return HttpResponseRedirect(reverse("claims:request-detail", args=[made.public_id]))
 
 

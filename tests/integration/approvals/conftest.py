@@ -28,12 +28,8 @@ def observe(cluster, admin):  # noqa: F811
     """Return a function that does what the watcher does, once, namespaces too."""
 
     def do():
-        from inventory.services.store import replace_kinds
-
-        observed = (*claims.OBSERVED, "Namespace", "ResourceSlice")
-        lists = {kind: admin.list(BY_NAME[kind]).items for kind in observed}
-        replace_kinds(cluster, lists, now=timezone.now())
-        type(cluster).objects.filter(pk=cluster.pk).update(heard_at=timezone.now())
+        kinds = (*claims.OBSERVED, "Namespace", "ResourceSlice")
+        claims.observe_now(cluster, admin, kinds)
         cluster.refresh_from_db()
 
     do()

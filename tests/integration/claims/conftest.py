@@ -74,10 +74,10 @@ def observe(cluster, admin):
     return lambda: observe_now(cluster, admin)
 
 
-def observe_now(cluster, admin):
+def observe_now(cluster, admin, kinds=OBSERVED):
     from inventory.services.store import replace_kinds
 
-    lists = {kind: admin.list(BY_NAME[kind]).items for kind in OBSERVED}
+    lists = {kind: admin.list(BY_NAME[kind]).items for kind in kinds}
     replace_kinds(cluster, lists, now=timezone.now())
     type(cluster).objects.filter(pk=cluster.pk).update(heard_at=timezone.now())
 

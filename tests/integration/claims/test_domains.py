@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from claims.domain.lifecycle import State
+from claims.models import ClaimRequest
 from claims.queries.domains import made_domain
 from claims.queries.requests import following
 from claims.services.releasing import release
@@ -19,7 +20,7 @@ from claims.services.starting import start_pod
 from claims.services.working import work_on
 from inventory.domain.kinds import BY_NAME
 from inventory.gateways.errors import AlreadyExists, NotFound
-from tests.integration.claims.conftest import OBSERVED
+from tests.integration.claims.conftest import OBSERVED, observe_now
 
 pytestmark = [
     pytest.mark.usefixtures("no_pods"),
@@ -69,17 +70,13 @@ def channels(admin, cluster):
 
 def see(cluster, admin):
     """Do what the watcher does, once."""
-    from inventory.services.store import replace_kinds
-
-    lists = {kind: admin.list(BY_NAME[kind]).items for kind in KINDS}
-    replace_kinds(cluster, lists, now=timezone.now())
-    type(cluster).objects.filter(pk=cluster.pk).update(heard_at=timezone.now())
+    observe_now(cluster, admin, KINDS)
     cluster.refresh_from_db()
 
 
-def domain(nodes=0, name="", template=""):
+def domain(nodes=0, name=""):
     name = name or f"d-{uuid.uuid4().hex[:8]}"
-    channel = {"resourceClaimTemplate": {"name": template or f"{name}-channel"}}
+    channel = {"resourceClaimTemplate": {"name": f"{name}-channel"}}
     return {
         "apiVersion": "resource.nvidia.com/v1beta1",
         "kind": "ComputeDomain",
@@ -88,12 +85,12 @@ def domain(nodes=0, name="", template=""):
     }
 
 
-def ask(user, cluster, manifest):
+def ask(user, cluster, manifest, key=None):
     return request_claim(
         user,
         cluster,
         Ask(manifest),
-        key=uuid.uuid4(),
+        key=key or uuid.uuid4(),
         request_id="test-request-id",
         now=timezone.now(),
     )
@@ -222,3 +219,32 @@ def test_the_page_previews_submits_and_keeps_what_was_typed(
     first, second = client.post(address, sent), client.post(address, sent)
     assert first.status_code == 302
     assert first.url == second.url
+
+
+@pytest.mark.usefixtures("channels")
+def test_what_is_sent_again_leads_to_what_was_made_of_it_meanwhile(
+    client, ada, cluster, admin, until
+):
+    client.force_login(ada)
+    address = reverse("claims:compose-domain", args=[cluster.name])
+    name = f"p-{uuid.uuid4().hex[:8]}"
+    sent = {
+        "name": name,
+        "namespace": "ai-serving",
+        "nodes": "0",
+        "mode": "Single",
+        "action": "submit",
+        "submission_key": str(uuid.uuid4()),
+    }
+    first = client.post(address, sent)
+    asked = ClaimRequest.objects.get(plan__name=name)
+    assert work_on(asked.pk, now=timezone.now())
+    asked.refresh_from_db()
+    assert (asked.state, asked.message) == (State.ACTIVE, "")
+    until(lambda: see(cluster, admin) or _with_templates(asked))
+
+    second = client.post(address, sent)
+    again = ask(ada, cluster, domain(name=name), key=asked.submission_key)
+
+    assert (second.status_code, second.url) == (302, first.url)
+    assert again == asked
