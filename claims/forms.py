@@ -38,6 +38,7 @@ from claims.form_parts import (
     Selector,
     Toleration,
 )
+from claims.services.drafting import form_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -55,10 +56,7 @@ if TYPE_CHECKING:
 
 def submission_key(given: str) -> str:
     """Return the form's key as it came, or a new one where it is none."""
-    try:
-        return str(uuid.UUID(given))
-    except ValueError:
-        return str(uuid.uuid4())
+    return str(form_key(given))
 
 
 def content_key(given: str, content: str) -> uuid.UUID:
@@ -67,7 +65,7 @@ def content_key(given: str, content: str) -> uuid.UUID:
     Sending it twice is one request; going back, changing it and sending it again
     is another.
     """
-    return uuid.uuid5(uuid.UUID(submission_key(given)), content)
+    return uuid.uuid5(form_key(given), content)
 
 
 class FormBuilder:

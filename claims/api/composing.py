@@ -12,7 +12,6 @@ from claims.api import composing_serializers as shapes
 from claims.api.base import judging, refused
 from claims.api.presets import room_document
 from claims.domain.building import BadValue
-from claims.domain.checks.findings import Level
 from claims.domain.manifest import API_VERSION, DOMAIN, TEMPLATE, class_names
 from claims.queries.presets import offered_to
 from claims.services.available import free_now, quotas_of
@@ -291,15 +290,7 @@ class DomainPreviewView(ClusterView):
         room = preview.room if isinstance(preview, DomainPreview) else None
         return self.answer(
             {
-                "diagnostics": [
-                    {
-                        "code": each.code,
-                        "level": Level(each.level).value,
-                        "path": each.path,
-                        "message": each.message,
-                    }
-                    for each in diagnosed.findings
-                ],
+                "diagnostics": [each.document() for each in diagnosed.findings],
                 "room": room.document() if room else None,
             }
         )

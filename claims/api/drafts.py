@@ -19,7 +19,6 @@ from inventory.queries.clusters_by_name import cluster_named
 from portal.api.operations import PageParameters
 from portal.api.problems import ApiProblem, error_at
 from portal.api.views import ApiView
-from portal.core.errors import PortalError
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
@@ -54,21 +53,13 @@ class DraftView(ApiView):
         """Keep what the body says under a key, and return it.
 
         Raises:
-            ApiProblem: The form cannot hold the manifest, or it is not kept.
+            ApiProblem: The form cannot hold the manifest.
+            DraftRefused: It is not kept.
         """
         body = self.body()
         cluster = cluster_named(body["cluster"])
-        try:
-            row = keep(
-                self.person,
-                cluster,
-                _form(body["manifest"]),
-                key=key,
-                origin="",
-                now=timezone.now(),
-            )
-        except PortalError as error:
-            raise ApiProblem(422, error.code, error.message) from error
+        form, now = _form(body["manifest"]), timezone.now()
+        row = keep(self.person, cluster, form, key=key, origin="", now=now)
         return draft_document(row)
 
 

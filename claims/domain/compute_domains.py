@@ -65,18 +65,6 @@ def domain_draft(lists: Mapping[str, Sequence[str]]) -> DomainDraft:
     return DomainDraft(**given)
 
 
-def draft_from_manifest(body: Mapping[str, Any]) -> DomainDraft:
-    """Return the form of a stored ComputeDomain."""
-    channel = body["spec"].get("channel") or {}
-    return DomainDraft(
-        name=str(body["metadata"].get("name") or ""),
-        namespace=str(body["metadata"].get("namespace") or ""),
-        nodes=str(body["spec"].get("numNodes", 0)),
-        mode=str(channel.get("allocationMode") or MODES[0]),
-        template=str((channel.get("resourceClaimTemplate") or {}).get("name") or ""),
-    )
-
-
 def to_manifest(draft: DomainDraft) -> Json:
     """Return the manifest of a draft; what is typed wrong is written as typed."""
     whole = draft.nodes.isascii() and draft.nodes.isdecimal() and len(draft.nodes) < 10

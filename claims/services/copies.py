@@ -13,6 +13,7 @@ from asgiref.sync import sync_to_async
 from django.utils.translation import gettext as _
 
 from claims.domain.defaulting import defaulted_claim
+from claims.domain.manifest import TEMPLATE
 from claims.domain.preview import claim_of
 from claims.services.explaining import aexplain, awhy, question_of
 from claims.services.preview import apreview
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-TEMPLATE = "ResourceClaimTemplate"
 MOST_COPIES = 64
 COPIES_SECONDS = 1.0
 

@@ -99,10 +99,7 @@ async def achanges(
     prover = _Prover(question, _likely(why.asks), len(why.asks), ends)
     found = ladders(question.asked, why.sets, question.ground, left)
     tries = [prover.climbed(ladder, place) for place, ladder in enumerate(found)]
-    every = (reason for reasons in why.asks.values() for reason in reasons)
-    tries += [
-        prover.ended(claim, place) for place, claim in enumerate(endings(every, own))
-    ]
+    tries += _ended(prover, why, own)
     return _chosen(await _within(tries, ends))
 
 
@@ -112,7 +109,6 @@ async def aendings(
     why: Why | None,
     *,
     own: frozenset[str] = frozenset(),
-    budget: float = BUDGET_SECONDS,
 ) -> list[Proven]:
     """Return the claims of which each, by its end, would let this one fit.
 
@@ -121,15 +117,20 @@ async def aendings(
     """
     if preview.fitting or why is None:
         return []
-    prover = _Prover(
-        question, _likely(why.asks), len(why.asks), time.monotonic() + budget
-    )
+    ends = time.monotonic() + BUDGET_SECONDS
+    prover = _Prover(question, _likely(why.asks), len(why.asks), ends)
+    proven = await _within(_ended(prover, why, own), ends)
+    return sorted(proven, key=lambda each: each.rank)[:MOST_SHOWN]
+
+
+def _ended(
+    prover: _Prover, why: Why, own: frozenset[str]
+) -> list[Coroutine[Any, Any, Proven | None]]:
+    """Return a try for each claim whose end may help, those of `own` first."""
     every = (reason for reasons in why.asks.values() for reason in reasons)
-    tries = [
+    return [
         prover.ended(claim, place) for place, claim in enumerate(endings(every, own))
     ]
-    proven = await _within(tries, prover.ends)
-    return sorted(proven, key=lambda each: each.rank)[:MOST_SHOWN]
 
 
 async def _repaired(question: Question, preview: Preview, ends: float) -> list[Proven]:

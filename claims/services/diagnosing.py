@@ -58,6 +58,15 @@ class Diagnosis:
         """The kind of badge for its level."""
         return {"error": "bad", "warning": "warn", "info": "info"}[self.level.value]
 
+    def document(self) -> Json:
+        """Return it as JSON: what it is, where, and in words."""
+        return {
+            "code": self.code,
+            "level": self.level.value,
+            "path": self.path,
+            "message": self.message,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Diagnosed:
@@ -75,15 +84,7 @@ class Diagnosed:
         """Return what is stored with a plan; None where nothing was previewed."""
         if self.preview is None:
             return None
-        shown = [
-            {
-                "code": each.code,
-                "level": each.level.value,
-                "path": each.path,
-                "message": each.message,
-            }
-            for each in self.findings
-        ]
+        shown = [each.document() for each in self.findings]
         return {**self.preview.document(), "diagnostics": shown}
 
 

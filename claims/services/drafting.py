@@ -38,8 +38,8 @@ def drafts_of(user: User) -> QuerySet[ComposeDraft]:
     return rows.order_by("-changed_at", "-pk")
 
 
-def draft_key(given: str) -> uuid.UUID:
-    """Return the key of a form's draft as it came, or a new one where it is none."""
+def form_key(given: str) -> uuid.UUID:
+    """Return a form's key as it came, or a new one where it is none."""
     try:
         return uuid.UUID(given)
     except ValueError:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -33,6 +34,8 @@ from inventory.models import KubeObject
 from portal.accounts.queries import namespaces_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from claims.domain.draft import Draft
     from claims.models import ClaimRequest
     from inventory.models import Cluster
@@ -53,7 +56,7 @@ _OURS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Origin:
     """What a form was begun from.
 
@@ -61,18 +64,31 @@ class Origin:
         text: as a field of the form carries it.
         manifest: without what the portal or a server added.
         href: its page.
-        users: the pods that use it now; None where their names are not for this
-            person.
-        user_count: how many they are.
+        find_users: what finds the pods that use it now.
+        is_named: whether their names are for this person.
         request: the claim request that made it, if it is one that this person sees.
     """
 
     text: str
     manifest: Json
     href: str
-    users: tuple[str, ...] | None
-    user_count: int
+    find_users: Callable[[], tuple[str, ...]]
+    is_named: bool = True
     request: ClaimRequest | None = None
+
+    @cached_property
+    def _found(self) -> tuple[str, ...]:
+        return self.find_users()
+
+    @property
+    def user_count(self) -> int:
+        """How many pods use it now."""
+        return len(self._found)
+
+    @property
+    def users(self) -> tuple[str, ...] | None:
+        """Those pods by name; None where their names are not for this person."""
+        return self._found if self.is_named else None
 
     @property
     def is_revision(self) -> bool:
@@ -109,21 +125,23 @@ def _of_request(user: User, cluster: Cluster, text: str, given: str) -> Origin |
     row = rows.distinct().first()
     if row is None or row.plan.kind not in KINDS:
         return None
-    became = following(row, now=timezone.now())
-    users = tuple(pod.name for pod in became.pods) if became else ()
+
+    def find_users() -> tuple[str, ...]:
+        became = following(row, now=timezone.now())
+        return tuple(pod.name for pod in became.pods) if became else ()
+
     href = reverse("claims:request-detail", args=[row.public_id])
-    return Origin(text, cleaned(row.plan.manifest), href, users, len(users), row)
+    manifest = cleaned(row.plan.manifest)
+    return Origin(text, manifest, href, find_users, request=row)
 
 
 def _of_template(
     user: User, cluster: Cluster, text: str, namespace: str, name: str
 ) -> Origin | None:
     row = template_for(user, cluster, namespace, name)
-    if row is None or keeper_of(row.body) == "domain":
+    made_by = keeper_of(row.body) if row else ""
+    if row is None or made_by == "domain":
         return None
-    users = users_of_template(cluster, namespace, name)
-    is_own = namespace in namespaces_of(user, cluster.name)
-    made_by = keeper_of(row.body)
     request = (
         visible_to(user).filter(public_id=made_by, plan__cluster=cluster).first()
         if made_by and _is_uuid(made_by)
@@ -133,8 +151,8 @@ def _of_template(
         text,
         cleaned({"apiVersion": API_VERSION, "kind": TEMPLATE, **row.body}),
         reverse("claims:template-detail", args=[cluster.name, namespace, name]),
-        users if is_own else None,
-        len(users),
+        partial(users_of_template, cluster, namespace, name),
+        namespace in namespaces_of(user, cluster.name),
         request,
     )
 

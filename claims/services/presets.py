@@ -16,6 +16,7 @@ from claims.domain.presets import breaches, rules_of
 from claims.domain.preview import claim_of
 from claims.queries.presets import offered_to
 from claims.services.checking import Checker
+from claims.services.copies import COPIES_SECONDS, MOST_COPIES
 from claims.services.finding_sentences import sentence
 from claims.services.preview import preview
 from claims.services.submit import SubmitRefused
@@ -36,9 +37,7 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-MOST_COPIES = 64
 MOST_NODES = 100
-COPIES_SECONDS = 1.0
 # Findings that say why nothing fits, the most telling first.
 _TELLING = (
     "class.missing",
@@ -208,7 +207,7 @@ def _counted(cluster: Cluster, version: PresetVersion, found: Preview) -> Room:
 def _why_none(cluster: Cluster, manifest: Json, hide: frozenset[str]) -> str:
     """Return the first finding that keeps a preset from fitting anywhere, in words."""
     placed = {**manifest, "metadata": {**manifest["metadata"], "namespace": "default"}}
-    findings = Checker(cluster).check(placed, earlier=[], mine=[]).findings
+    findings = Checker(cluster).findings(placed)
     telling = [each for each in findings if each.code in _TELLING]
     telling.sort(key=lambda each: _TELLING.index(each.code))
     return sentence(telling[0], hide=hide) if telling else ""

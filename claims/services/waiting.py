@@ -87,8 +87,12 @@ class Waiting:
     @property
     def priority(self) -> int | None:
         """The highest priority of the pods, or None where none is known."""
-        known = [each.priority for each in self.pods if each.priority is not None]
-        return max(known, default=None)
+        return _highest(self.pods)
+
+
+def _highest(pods: Iterable[WaitingPod]) -> int | None:
+    known = (pod.priority for pod in pods if pod.priority is not None)
+    return max(known, default=None)
 
 
 def waiting_of(cluster: Cluster, user: User, body: Json) -> Waiting:
@@ -110,7 +114,7 @@ def waiting_of(cluster: Cluster, user: User, body: Json) -> Waiting:
         fitting, problem, proven = async_to_sync(_asked)(cluster, body, reader)
     except PortalError as error:
         problem = error.message
-    own = max((p.priority for p in waiting if p.priority is not None), default=None)
+    own = _highest(waiting)
     return Waiting(
         pods=waiting,
         fitting=fitting,
@@ -172,10 +176,7 @@ def _priority_of(cluster: Cluster, namespace: str, name: str) -> int | None:
         name__in=names,
         deleted_at=None,
     ).values_list("body", flat=True)
-    known = [
-        pod.priority for pod in map(_waiting_pod, found) if pod.priority is not None
-    ]
-    return max(known, default=None)
+    return _highest(map(_waiting_pod, found))
 
 
 def _pods_of(cluster: Cluster, body: Json) -> list[Json]:

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from claims.domain.edits import repaired
 from claims.services.composing import classes_of, preset
-from claims.services.drafting import draft_key, drafts_of, form_of
+from claims.services.drafting import drafts_of, form_key, form_of, keep
 from claims.services.origins import begun_from, difference, origin_of
 from claims.services.writing import text_of
 from claims.views.importing import diff_lines
@@ -18,6 +18,7 @@ from portal.accounts.queries import namespaces_of
 
 if TYPE_CHECKING:
     import uuid
+    from datetime import datetime
 
     from claims.domain.draft import Draft
     from claims.models import ClaimRequest
@@ -39,7 +40,20 @@ class Begun:
 def begun_of(request: PortalRequest) -> Begun:
     """Return what a posted form says of its beginning."""
     given = request.POST.get("draft", "")
-    return Begun(draft_key(given), request.POST.get("origin", "")[:400])
+    return Begun(form_key(given), request.POST.get("origin", "")[:400])
+
+
+def keep_posted(
+    request: PortalRequest, cluster: Cluster, draft: Draft, *, now: datetime
+) -> Begun:
+    """Keep a posted form as the draft that it says it is; return its beginning.
+
+    Raises:
+        DraftRefused: It is not kept.
+    """
+    begun = begun_of(request)
+    keep(request.user, cluster, draft, key=begun.key, origin=begun.origin, now=now)
+    return begun
 
 
 def first_form(
@@ -51,7 +65,7 @@ def first_form(
         Http404: It names a draft, request or template that this person has not.
     """
     if given := request.GET.get("draft", ""):
-        row = drafts_of(request.user).filter(public_id=draft_key(given)).first()
+        row = drafts_of(request.user).filter(public_id=form_key(given)).first()
         if row is None or row.cluster_id != cluster.pk:
             raise Http404(_("There is no such draft: it was submitted or discarded."))
         note = _("The draft is as you left it.")
@@ -65,7 +79,7 @@ def first_form(
     )
     if selector := request.GET.get("selector", ""):
         draft = repaired(draft, FIRST_SELECTOR, selector)
-    return draft, Begun(draft_key("")), ()
+    return draft, Begun(form_key("")), ()
 
 
 def _copied(
@@ -75,7 +89,7 @@ def _copied(
     draft = begun_from(origin, request.user, cluster) if origin else None
     if origin is None or draft is None:
         raise Http404(_("There is nothing of that name that you could begin from."))
-    return draft, Begun(draft_key(""), given), ()
+    return draft, Begun(form_key(""), given), ()
 
 
 def surroundings(

@@ -28,7 +28,7 @@ from claims.services.building import finished, started
 from claims.services.catalogue import seen_keys, seen_taints
 from claims.services.composing import offers_of, read_for
 from claims.services.diagnosing import diagnose
-from claims.services.drafting import discard, keep
+from claims.services.drafting import discard
 from claims.services.expressions import judge_draft
 from claims.services.gating import switched_off
 from claims.services.sentences import sentence
@@ -38,6 +38,7 @@ from claims.views.beginning import (
     Begun,
     begun_of,
     first_form,
+    keep_posted,
     revised_by,
     surroundings,
 )
@@ -288,16 +289,8 @@ def _kept(
     request: PortalRequest, cluster: Cluster, draft: Draft, action: str
 ) -> HttpResponse:
     """Keep the form as a draft, and go on with it."""
-    begun = begun_of(request)
     try:
-        keep(
-            request.user,
-            cluster,
-            draft,
-            key=begun.key,
-            origin=begun.origin,
-            now=timezone.now(),
-        )
+        begun = keep_posted(request, cluster, draft, now=timezone.now())
     except PortalError as error:
         return shown(request, cluster, draft, Said(on_top=(error.message,)), status=422)
     text = _("Kept as a draft: you find it under “My requests”, Drafts.")

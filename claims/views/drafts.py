@@ -15,12 +15,11 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from claims.services.drafting import (
     KEPT_FOR,
     discard,
-    draft_key,
     drafts_of,
     form_of,
-    keep,
 )
 from claims.services.writing import draft_of
+from claims.views.beginning import keep_posted
 from inventory.models import Cluster
 from portal.accounts.decorators import requires
 from portal.accounts.domain.roles import Permission
@@ -42,14 +41,7 @@ def compose_keep(request: PortalRequest, cluster: str) -> HttpResponse:
     now = timezone.now()
     context: dict[str, object] = {"kept_at": now}
     try:
-        keep(
-            request.user,
-            row,
-            draft_of(dict(request.POST.lists())),
-            key=draft_key(request.POST.get("draft", "")),
-            origin=request.POST.get("origin", ""),
-            now=now,
-        )
+        keep_posted(request, row, draft_of(dict(request.POST.lists())), now=now)
     except PortalError as error:
         context = {"kept_problem": error.message}
     return render(request, "claims/compose_kept.html", context)
