@@ -140,9 +140,9 @@ AUTHENTICATION_BACKENDS = [
 ]
 # The sign-in provider (OpenID Connect); "" for none. See docs/sign-in.md.
 SLICEWISE_OIDC_ISSUER = env("SLICEWISE_OIDC_ISSUER", default="")
-# As the clusters' API servers have it: --oidc-username-claim, -prefix, --oidc-groups-claim.
 # For whom access tokens must be, if the API takes them; empty: it does not.
 SLICEWISE_OIDC_AUDIENCE = env("SLICEWISE_OIDC_AUDIENCE", default="")
+# As the clusters' API servers have it: --oidc-username-claim, -prefix, --oidc-groups-claim.
 SLICEWISE_OIDC_USERNAME_CLAIM = env("SLICEWISE_OIDC_USERNAME_CLAIM", default="email")
 SLICEWISE_OIDC_USERNAME_PREFIX = env("SLICEWISE_OIDC_USERNAME_PREFIX", default="")
 SLICEWISE_OIDC_GROUPS_CLAIM = env("SLICEWISE_OIDC_GROUPS_CLAIM", default="groups")

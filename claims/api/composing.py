@@ -34,7 +34,7 @@ from portal.accounts.domain.roles import Permission
 from portal.accounts.domain.scopes import Scope
 from portal.accounts.queries import namespaces_of
 from portal.api.operations import Operation, PageParameters
-from portal.api.problems import ApiProblem, error_at
+from portal.api.problems import refused_at
 from portal.core.keyset import decoded, list_page, page_of, rows_after
 
 if TYPE_CHECKING:
@@ -201,12 +201,10 @@ class ConditionView(ClusterView):
             )
         except BadValue as error:
             said = _("This kind of key cannot be compared so, or with this value.")
-            place = error_at("pointer", "#/value", "condition.value", said)
-            raise ApiProblem(422, "condition.value", said, errors=[place]) from error
+            raise refused_at("value", "condition.value", said) from error
         if text is None:
             said = _("No device here publishes that: take an expression of the list.")
-            place = error_at("pointer", "#/expression", "condition.key", said)
-            raise ApiProblem(422, "condition.key", said, errors=[place])
+            raise refused_at("expression", "condition.key", said)
         return self.answer({"expression": text})
 
 
@@ -283,8 +281,7 @@ class DomainPreviewView(ClusterView):
             raise refused(error) from error
         if manifest["kind"] != DOMAIN:
             text = _("Send a ComputeDomain: claims have a preview of their own.")
-            place = error_at("pointer", "#/manifest/kind", "domain.kind", text)
-            raise ApiProblem(422, "domain.kind", text, errors=[place])
+            raise refused_at("manifest/kind", "domain.kind", text)
         diagnosed = diagnose(found, self.person, manifest)
         preview = diagnosed.preview
         room = preview.room if isinstance(preview, DomainPreview) else None

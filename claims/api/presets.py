@@ -25,7 +25,7 @@ from claims.services.writing import manifest_of
 from inventory.api.base import ClusterView
 from portal.accounts.domain.roles import Permission
 from portal.accounts.domain.scopes import Scope
-from portal.api.matching import demand_match
+from portal.api.matching import ETAG, demand_match
 from portal.api.operations import Operation, PageParameters
 from portal.api.problems import ApiProblem, error_at
 from portal.api.views import ApiView
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 TAG = "presets"
-_ETAG = (("ETag", "For If-Match of a change."),)
 
 
 def _changing(**more: Any) -> Operation:
@@ -50,7 +49,7 @@ def _changing(**more: Any) -> Operation:
         tag=TAG,
         answer=shapes.Preset,
         bucket="write",
-        headers=_ETAG,
+        headers=ETAG,
         problems=(409, 422),
         **more,
     )
@@ -163,7 +162,7 @@ class PresetDetail(PresetView):
             tag=TAG,
             scope=Scope.CLAIMS_READ,
             answer=shapes.Preset,
-            headers=_ETAG,
+            headers=ETAG,
         ),
         "PUT": _changing(
             id="changePreset",

@@ -17,7 +17,7 @@ from claims.models import Preset, PresetVersion
 from claims.services.sentences import sentence
 from portal.accounts.models import Tenant
 from portal.audit.context import acting
-from portal.core.errors import PortalError
+from portal.core.errors import FieldRefused, PortalError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,14 +28,10 @@ Json = dict[str, Any]
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
-class PresetInvalid(PortalError):
+class PresetInvalid(FieldRefused):
     """A preset that cannot be; `field` names the part of it."""
 
     code = "preset.invalid"
-
-    def __init__(self, message: str, field: str = "") -> None:
-        super().__init__(message)
-        self.field = field
 
 
 class PresetChanged(PortalError):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
 from django.utils.translation import gettext_lazy as _
+from django.views.decorators.debug import sensitive_variables
 
 from portal.accounts import attempts
 
@@ -34,16 +35,8 @@ class ChangePasswordForm(PasswordChangeForm):
 
     def clean_old_password(self) -> str:
         """Check it, unless it was guessed at too often of late."""
-        who = {"name": f"password:{self.user.username}", "address": self._address}
-        if attempts.exhausted(**who):
-            raise forms.ValidationError(_TOO_MANY, code="too_many")
-        try:
-            password = super().clean_old_password()
-        except forms.ValidationError:
-            attempts.record_failure(**who)
-            raise
-        attempts.forget(**who)
-        return password
+        given = str(self.cleaned_data["old_password"])
+        return _checked(self.user, given, self._address)
 
 
 class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg]  # none at run time
@@ -69,21 +62,13 @@ class PresentPasswordForm(forms.Form):
     def __init__(self, user: User, *args: Any, address: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._user = user
-        self._who = {"name": f"password:{user.username}", "address": address}
+        self._address = address
         self.fields["password"].widget.attrs["class"] = "in"
 
     def clean_password(self) -> str:
         """Check it, unless it was guessed at too often of late."""
-        password = str(self.cleaned_data["password"])
-        if attempts.exhausted(**self._who):
-            raise forms.ValidationError(_TOO_MANY, code="too_many")
-        if not self._user.check_password(password):
-            attempts.record_failure(**self._who)
-            raise forms.ValidationError(
-                ChangePasswordForm.error_messages["password_incorrect"]
-            )
-        attempts.forget(**self._who)
-        return password
+        given = str(self.cleaned_data["password"])
+        return _checked(self._user, given, self._address)
 
 
 class CodeForm(forms.Form):
@@ -102,6 +87,20 @@ class CodeForm(forms.Form):
         ),
         error_messages={"required": _("Type the code.")},
     )
+
+
+@sensitive_variables("password")
+def _checked(user: User, password: str, address: str) -> str:
+    """Return a present password, unless it is another or was guessed at too often."""
+    who = {"name": f"password:{user.username}", "address": address}
+    if attempts.exhausted(**who):
+        raise forms.ValidationError(_TOO_MANY, code="too_many")
+    if not user.check_password(password):
+        attempts.record_failure(**who)
+        text = ChangePasswordForm.error_messages["password_incorrect"]
+        raise forms.ValidationError(text, code="password_incorrect")
+    attempts.forget(**who)
+    return password
 
 
 def _dress(form: forms.Form) -> None:

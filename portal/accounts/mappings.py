@@ -10,13 +10,13 @@ from django.utils.translation import gettext as _
 from portal.accounts.domain.roles import Role
 from portal.accounts.models import GroupMapping, Tenant
 from portal.audit.context import acting
-from portal.core.errors import PortalError
+from portal.core.errors import FieldRefused
 
 if TYPE_CHECKING:
     from portal.accounts.models import User
 
 
-class MappingRefused(PortalError):
+class MappingRefused(FieldRefused):
     """A mapping that cannot be.
 
     Attributes:
@@ -24,10 +24,6 @@ class MappingRefused(PortalError):
     """
 
     code = "group_mapping.refused"
-
-    def __init__(self, message: str, field: str) -> None:
-        super().__init__(message)
-        self.field = field
 
 
 def add_mapping(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 from django.contrib.auth import middleware
 from django.core.exceptions import MiddlewareNotUsed
-from django.http import HttpResponse, HttpResponseRedirect, JsonResponse
+from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import resolve_url
 from django.urls import reverse
 from django.utils.deprecation import MiddlewareMixin
@@ -19,7 +19,8 @@ from django.utils.translation import gettext as _
 from django_htmx.http import HttpResponseClientRedirect
 
 from portal.accounts import second_factor
-from portal.core.problems import API, PROBLEM_JSON, problem
+from portal.core.errors import PortalError
+from portal.core.problems import API, problem_response
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,10 +84,8 @@ def _to_account(request: HttpRequest) -> HttpResponse:
         detail = _(
             "Your role demands a second factor: set one up on the page “Your account”."
         )
-        document = problem(
-            request, status=403, code="auth.second_factor", detail=detail
-        )
-        return JsonResponse(document, status=403, content_type=PROBLEM_JSON)
+        error = PortalError(detail, code="auth.second_factor")
+        return problem_response(request, error)
     if request.headers.get("Accept") == "text/event-stream":
         return HttpResponse(status=403)
     account = reverse("accounts:account")

@@ -20,7 +20,7 @@ from portal.accounts import second_factor
 from portal.accounts.domain.roles import Role
 from portal.accounts.models import User, not_system
 from portal.audit.context import acting
-from portal.core.errors import PortalError
+from portal.core.errors import FieldRefused, PortalError
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 SERVICE = "service:"
 
 
-class PersonRefused(PortalError):
+class PersonRefused(FieldRefused):
     """What cannot be; the message says why.
 
     Attributes:
@@ -37,10 +37,6 @@ class PersonRefused(PortalError):
     """
 
     code = "person.refused"
-
-    def __init__(self, message: str, field: str = "") -> None:
-        super().__init__(message)
-        self.field = field
 
 
 class PersonChanged(PortalError):

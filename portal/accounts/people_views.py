@@ -154,7 +154,7 @@ def _shown(
         "person": person,
         "form": form or PersonForm(person),
         "by_provider": bool(person.subject),
-        "is_on": second_factor.is_on(person),
+        "is_on": second_factor.has(person),
         "is_demanded": second_factor.is_demanded(person),
         "is_self": person.pk == request.user.pk,
         **more,

@@ -15,7 +15,7 @@ from portal.accounts.clusters import known_clusters
 from portal.accounts.domain.roles import Permission
 from portal.accounts.models import Membership, Tenant, TenantNamespace, User
 from portal.audit.context import acting
-from portal.core.errors import PortalError
+from portal.core.errors import FieldRefused, PortalError
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Place = tuple[str, str]
 
 
-class TenantRefused(PortalError):
+class TenantRefused(FieldRefused):
     """A tenant that cannot be; the message says why.
 
     Attributes:
@@ -31,10 +31,6 @@ class TenantRefused(PortalError):
     """
 
     code = "tenant.refused"
-
-    def __init__(self, message: str, field: str = "") -> None:
-        super().__init__(message)
-        self.field = field
 
 
 class TenantChanged(PortalError):

@@ -13,6 +13,9 @@ from portal.api.problems import ApiProblem, error_at
 if TYPE_CHECKING:
     from rest_framework.request import Request
 
+# What a GET tells whoever goes on to change a thing.
+ETAG = (("ETag", "For If-Match of a change."),)
+
 
 def demand_match(request: Request, etag: str) -> None:
     """Refuse a change of what is not as the caller saw it.

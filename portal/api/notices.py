@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from portal.accounts.domain.scopes import Scope
 from portal.api import serializers
 from portal.api.operations import Operation, PageParameters
-from portal.api.problems import ApiProblem, error_at
+from portal.api.problems import ApiProblem, error_at, refused_at
 from portal.api.views import ApiView
 from portal.core.errors import PortalError
 from portal.core.problems import status_of
@@ -187,8 +187,7 @@ class SubscriptionList(SubscriptionView):
         found = self.person.tenants.filter(name=name).first()
         if found is None:
             text = _("You belong to no tenant of that name.")
-            place = error_at("pointer", "#/tenant", "subscription.refused", text)
-            raise ApiProblem(422, "subscription.refused", text, errors=[place])
+            raise refused_at("tenant", "subscription.refused", text)
         return found
 
 

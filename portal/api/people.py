@@ -24,20 +24,20 @@ from portal.accounts.people import (
     state_of,
 )
 from portal.api import people_serializers as serializers
-from portal.api.matching import demand_match
+from portal.api.matching import ETAG, demand_match
 from portal.api.operations import Operation, PageParameters
-from portal.api.problems import ApiProblem, error_at
+from portal.api.problems import ApiProblem, refused_at
 from portal.api.views import ApiView
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
 
-    from portal.accounts.tenants import TenantRefused
+    from portal.core.errors import FieldRefused
+
 
 Json = dict[str, Any]
 
 TAG = "people"
-ETAG = (("ETag", "For If-Match of a change."),)
 
 
 def reading(**more: Any) -> Operation:
@@ -61,11 +61,9 @@ def writing(**more: Any) -> Operation:
     )
 
 
-def refused(error: PersonRefused | MappingRefused | TenantRefused) -> ApiProblem:
+def refused(error: FieldRefused) -> ApiProblem:
     """Return a refusal with the place in the body that it is about."""
-    where = f"#/{error.field}" if error.field else "#"
-    place = error_at("pointer", where, error.code, error.message)
-    return ApiProblem(422, error.code, error.message, errors=[place])
+    return refused_at(error.field, error.code, error.message)
 
 
 class PersonView(ApiView):
@@ -99,7 +97,7 @@ def _person(row: User) -> Json:
         "tenants": sorted(tenant.name for tenant in row.tenants.all()),
         "isActive": row.is_active,
         "byProvider": bool(row.subject),
-        "hasSecondFactor": second_factor.is_on(row),
+        "hasSecondFactor": second_factor.has(row),
         "lastSignInAt": row.last_login,
     }
 

@@ -59,6 +59,12 @@ class BadParameters(exceptions.ValidationError):
     """Query parameters that are unknown or of no use."""
 
 
+def refused_at(member: str, code: str, detail: str) -> ApiProblem:
+    """Return a 422 that names the member of the body that it is about; "" for all."""
+    place = error_at("pointer", f"#/{member}" if member else "#", code, detail)
+    return ApiProblem(422, code, detail, errors=[place])
+
+
 def error_at(
     place: str, where: str, code: str, detail: str, **more: int | None
 ) -> Json:

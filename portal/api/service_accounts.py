@@ -23,7 +23,7 @@ from portal.accounts.tokens import make_token, revoke_token, tokens_of
 from portal.api import people_serializers as serializers
 from portal.api.operations import Operation, PageParameters
 from portal.api.own import token_document
-from portal.api.problems import ApiProblem, error_at
+from portal.api.problems import ApiProblem, refused_at
 from portal.api.serializers import Token
 from portal.api.views import ApiView
 from portal.audit.context import acting
@@ -113,12 +113,12 @@ class ServiceAccountList(ServiceAccountView):
         tenant = self.person.tenants.filter(name=body["tenant"]).first()
         if tenant is None:
             text = _("You are in no team of that name.")
-            raise _refused("tenant", "accounts.no_tenant", text)
+            raise refused_at("tenant", "accounts.no_tenant", text)
         try:
             with acting(actor=self.person.username, request_id=self.request_id):
                 made = make_service_account(tenant=tenant, name=body["name"])
         except NameTaken as error:
-            raise _refused("name", error.code, error.message) from error
+            raise refused_at("name", error.code, error.message) from error
         return self.answer(_account(made))
 
 
@@ -223,15 +223,15 @@ def _within(body: Json, token: ApiToken) -> None:
     lacking = sorted(set(body["scopes"]) - set(token.scopes))
     if lacking:
         text = _("Your own token lacks the use %(scope)s: leave it out.")
-        raise _refused("scopes", "tokens.scope", text % {"scope": lacking[0]})
+        raise refused_at("scopes", "tokens.scope", text % {"scope": lacking[0]})
     left = (token.expires_at - timezone.now()).days
     if body["days"] > max(left, 1):
         text = _("Your own token ends sooner: ask for at most %(days)d days.")
-        raise _refused("days", "tokens.days", text % {"days": max(left, 1)})
+        raise refused_at("days", "tokens.days", text % {"days": max(left, 1)})
     for each in body["addresses"]:
         if token.addresses and not _lies_in(each, token.addresses):
             text = _("Your own token does not work from %(network)s: leave it out.")
-            raise _refused("addresses", "tokens.address", text % {"network": each})
+            raise refused_at("addresses", "tokens.address", text % {"network": each})
 
 
 def _lies_in(network: str, others: list[str]) -> bool:
@@ -240,8 +240,3 @@ def _lies_in(network: str, others: list[str]) -> bool:
         inner.version == outer.version and inner.subnet_of(outer)  # type: ignore[arg-type]
         for outer in map(ip_network, others)
     )
-
-
-def _refused(member: str, code: str, text: str) -> ApiProblem:
-    place = error_at("pointer", f"#/{member}", code, text)
-    return ApiProblem(422, code, text, errors=[place])

@@ -8,7 +8,6 @@ from django.http import Http404
 from django.utils.translation import gettext as _
 from rest_framework.response import Response
 
-from portal.accounts.domain.roles import Permission
 from portal.accounts.domain.scopes import Scope
 from portal.accounts.tenants import (
     TenantRefused,
@@ -19,9 +18,9 @@ from portal.accounts.tenants import (
     tenants_for,
 )
 from portal.api import people_serializers as serializers
-from portal.api.matching import demand_match
+from portal.api.matching import ETAG, demand_match
 from portal.api.operations import Operation, PageParameters
-from portal.api.people import ETAG, TAG, refused
+from portal.api.people import TAG, refused, writing
 from portal.api.views import ApiView
 
 if TYPE_CHECKING:
@@ -30,16 +29,6 @@ if TYPE_CHECKING:
     from portal.accounts.models import Tenant, User
 
 Json = dict[str, Any]
-
-
-def _writing(**more: Any) -> Operation:
-    return Operation(
-        tag=TAG,
-        scope=Scope.PEOPLE_WRITE,
-        permission=Permission.MANAGE_PEOPLE,
-        bucket="write",
-        **more,
-    )
 
 
 class TenantView(ApiView):
@@ -116,7 +105,7 @@ class TenantList(TenantView):
             answer=serializers.Tenant,
             listed=True,
         ),
-        "POST": _writing(
+        "POST": writing(
             id="createTenant",
             summary="Make a tenant, with its members and namespaces",
             body=serializers.TenantBody,
@@ -158,7 +147,7 @@ class TenantDetail(TenantView):
             answer=serializers.Tenant,
             headers=ETAG,
         ),
-        "PUT": _writing(
+        "PUT": writing(
             id="changeTenant",
             summary="Set a tenant's group, members and namespaces",
             description="Members by the provider and service accounts stay as they are,"
@@ -169,7 +158,7 @@ class TenantDetail(TenantView):
             headers=ETAG,
             problems=(409, 422),
         ),
-        "DELETE": _writing(
+        "DELETE": writing(
             id="deleteTenant",
             summary="Remove a tenant that nothing was ever asked for",
             status=204,

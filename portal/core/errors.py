@@ -31,3 +31,15 @@ class PortalError(Exception):
         self.said = message if isinstance(message, Said) else None
         if code is not None:
             self.code = code
+
+
+class FieldRefused(PortalError):
+    """What cannot be as it was given; the message says why.
+
+    Attributes:
+        field: of the form or the body, or "" for all of it.
+    """
+
+    def __init__(self, message: str, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field

@@ -49,6 +49,7 @@ _STATUSES = {
     "budget.changed": 409,
     "person.changed": 409,
     "tenant.changed": 409,
+    "auth.second_factor": 403,
     "tenant.in_use": 409,
     "preset.changed": 409,
     "quota.changed": 409,

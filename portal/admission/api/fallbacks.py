@@ -11,14 +11,14 @@ from rest_framework.response import Response
 
 from inventory.queries.clusters_by_name import cluster_named
 from portal.admission.api import documents, serializers
-from portal.admission.api.views import ETAG, listing, operation
+from portal.admission.api.views import listing, operation
 from portal.admission.models import Fallback
 from portal.admission.services.editing import (
     change_fallback,
     make_fallback,
     remove_fallback,
 )
-from portal.api.matching import demand_match
+from portal.api.matching import ETAG, demand_match
 from portal.api.views import ApiView
 
 if TYPE_CHECKING:

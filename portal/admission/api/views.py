@@ -19,7 +19,7 @@ from portal.admission.queries.decisions import decisions
 from portal.admission.queries.rules import rule_rows, stored_setting
 from portal.admission.services.calibrating import make_calibration, set_advisor
 from portal.admission.services.editing import change_rule, make_rule, remove_rule
-from portal.api.matching import demand_match
+from portal.api.matching import ETAG, demand_match
 from portal.api.operations import Operation, PageParameters
 from portal.api.views import ApiView
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from rest_framework.request import Request
 
 Json = dict[str, Any]
-ETAG = (("ETag", "For If-Match of a change."),)
 
 
 def operation(**more: Any) -> Operation:

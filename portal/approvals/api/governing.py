@@ -9,7 +9,7 @@ from django.utils import timezone
 from inventory.api.base import ClusterView
 from portal.accounts.domain.roles import Permission
 from portal.accounts.domain.scopes import Scope
-from portal.api.matching import demand_match
+from portal.api.matching import ETAG, demand_match
 from portal.api.operations import Operation
 from portal.api.views import ApiView
 from portal.approvals.api import documents, serializers
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-_ETAG = (("ETag", "For If-Match of a change."),)
-
 
 def etag_of(policy: Policy) -> str:
     """Return what changes with every version."""
@@ -47,7 +45,7 @@ class PolicyView(ApiView):
             tag="policy",
             scope=Scope.GOVERN_READ,
             answer=serializers.Policy,
-            headers=_ETAG,
+            headers=ETAG,
         ),
         "PUT": Operation(
             id="putPolicy",
@@ -59,7 +57,7 @@ class PolicyView(ApiView):
             answer=serializers.Policy,
             bucket="write",
             needs_match=True,
-            headers=_ETAG,
+            headers=ETAG,
             problems=(409, 422),
         ),
     }

@@ -17,7 +17,7 @@ from inventory.api.base import ClusterView
 from portal.accounts.domain.roles import Permission
 from portal.accounts.domain.scopes import Scope
 from portal.accounts.queries import tenant_of
-from portal.api.matching import demand_match
+from portal.api.matching import ETAG, demand_match
 from portal.api.operations import Operation, PageParameters
 from portal.api.views import ApiView
 from portal.budgets.api import documents, serializers
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 TAG = "budgets"
-_ETAG = (("ETag", "For If-Match of a change."),)
 _ORDER = ("tenant__name", "cluster", "namespace")
 
 
@@ -94,7 +93,7 @@ class BudgetList(BudgetView):
             answer=serializers.Budget,
             status=201,
             bucket="write",
-            headers=_ETAG,
+            headers=ETAG,
             problems=(422,),
         ),
     }
@@ -137,7 +136,7 @@ class BudgetDetail(BudgetView):
             tag=TAG,
             scope=Scope.GOVERN_READ,
             answer=serializers.Budget,
-            headers=_ETAG,
+            headers=ETAG,
         ),
         "PUT": Operation(
             id="changeBudget",
@@ -150,7 +149,7 @@ class BudgetDetail(BudgetView):
             answer=serializers.Budget,
             bucket="write",
             needs_match=True,
-            headers=_ETAG,
+            headers=ETAG,
             problems=(409, 422),
         ),
     }

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from portal.accounts.models import Tenant, TenantNamespace
 from portal.audit.context import acting
 from portal.budgets.models import MOST, Budget
-from portal.core.errors import PortalError
+from portal.core.errors import FieldRefused, PortalError
 
 if TYPE_CHECKING:
     from portal.accounts.models import User
@@ -24,7 +24,7 @@ FIELDS = tuple(f"{name}_{kind}" for name in MEASURES for kind in ("soft", "hard"
 Limits = Mapping[str, int | None]
 
 
-class BudgetRefused(PortalError):
+class BudgetRefused(FieldRefused):
     """A budget that cannot be; the message says why.
 
     Attributes:
@@ -32,10 +32,6 @@ class BudgetRefused(PortalError):
     """
 
     code = "budget.invalid"
-
-    def __init__(self, message: str, field: str = "") -> None:
-        super().__init__(message)
-        self.field = field
 
 
 class BudgetChanged(PortalError):
