@@ -60,14 +60,10 @@ def test_alternatives_are_moved_by_the_keyboard(page: Page, sign_in):
 
 
 def test_alternatives_are_moved_and_a_draft_is_kept_without_script(
-    no_script, demo, name
+    no_script, sign_in, name
 ):
     page = no_script.new_page()
-    page.goto("/sign-in/")
-    page.fill("[name=username]", "ada@orchid")
-    page.fill("[name=password]", demo.passwords["ada@orchid"])
-    page.click("main button")
-    page.wait_for_url("**/c/**")
+    sign_in(page)
     page.goto("/c/demo/compose/?preset=hopper-shares")
     with page.expect_navigation():
         page.get_by_role("button", name="Move alternative 2 up").click()

@@ -36,13 +36,9 @@ def test_an_admin_moves_the_plan_and_prints_its_record(page, sign_in, axe):
     expect(page.get_by_role("navigation", name="Adoption")).to_be_hidden()
 
 
-def test_the_plan_works_without_script(no_script, demo):
+def test_the_plan_works_without_script(no_script, sign_in):
     page = no_script.new_page()
-    page.goto("/sign-in/")
-    page.fill("[name=username]", "dora@platform")
-    page.fill("[name=password]", demo.passwords["dora@platform"])
-    page.click("main button")
-    page.wait_for_url("**/c/**")
+    sign_in(page, "dora@platform")
     page.goto(PAGE)
     canary = page.locator("details#canary")
     expect(canary.locator("pre").first).to_be_hidden()

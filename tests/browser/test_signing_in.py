@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from playwright.sync_api import sync_playwright
 
 from portal.accounts.models import GroupMapping, User
-from tests.browser.conftest import FLAGS
+from tests.browser.conftest import FLAGS, chromium
 from tests.integration.signing.conftest import (  # noqa: F401  fixtures
     provider,
     provider_process,
@@ -19,9 +17,8 @@ from tests.integration.signing.conftest import (  # noqa: F401  fixtures
 
 def walk(address, sub):
     """Sign in as somebody of the provider's; return where one lands, and the text."""
-    path = os.environ.get("SLICEWISE_CHROMIUM") or shutil.which("chromium")
     with sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=path, args=FLAGS)
+        browser = started.chromium.launch(executable_path=chromium(), args=FLAGS)
         context = browser.new_context(locale="en-GB")
         # The provider's page asks the internet for its style.
         context.route("**/*jsdelivr*/**", lambda route: route.abort())

@@ -5,15 +5,13 @@ There is no kubelet: the pod is bound and stays Pending, which the pages must sa
 
 from __future__ import annotations
 
-import os
-import shutil
 import uuid
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
-from tests.browser.conftest import FLAGS, Demo, running
+from tests.browser.conftest import FLAGS, Demo, chromium, running
 from tests.browser.test_main_job import card_rows, compose_example
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]
@@ -34,8 +32,7 @@ def page(demo: Demo) -> Iterator[Page]:
     """Open a page of a Chromium of this test's own, signed in as ada."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=os.environ.get("SLICEWISE_CHROMIUM")
-            or shutil.which("chromium"),
+            executable_path=chromium(),
             args=FLAGS,
         )
         context = browser.new_context(base_url=demo.address, locale="en-GB")

@@ -5,15 +5,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
-from django.core.cache import cache
 
 from portal.accounts import account_views
-
-
-@pytest.fixture(autouse=True)
-def no_counts():
-    """Begin each test with no failures counted."""
-    cache.clear()
+from tests.integration.api.conftest import no_counts  # noqa: F401  fixture
 
 
 @pytest.fixture

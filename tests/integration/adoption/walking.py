@@ -22,10 +22,12 @@ from inventory.services.store import replace_kinds
 from portal.adoption.domain.phase_manifests import MANIFESTS
 from portal.adoption.services.migrating import plan_view
 from portal.core.secrets import encrypt
-from tests.cluster.client import Client, Object, Refused
+from tests.cluster.client import PATHS, Client, Object, Refused
 from tests.cluster.kubelet import end_deleted_pods
 
 NAME = "walked"
+# Seconds within which what is observed must be so.
+PATIENCE = 60
 PLUGIN_LABEL = "nvidia.com/gpu.deploy.device-plugin"
 CANARY_LABEL = "nvidia.com/dra-enabled"
 GPU = "nvidia.com/gpu"
@@ -136,9 +138,7 @@ class Scene:
             except NotFound:
                 states[kind.kind] = {"state": "not-served"}
                 continue
-            stamp = {"kind": kind.kind, "apiVersion": kind.api_version()}
-            kept = [trimmed({**stamp, **each}) for each in found]
-            lists[kind.kind] = [each for each in kept if each]
+            lists[kind.kind] = [each for each in map(trimmed, found) if each]
             states[kind.kind] = {"state": "watching"}
         replace_kinds(self.row, lists, now=timezone.now(), guard=False)
         Cluster.objects.filter(pk=self.row.pk).update(
@@ -146,14 +146,14 @@ class Scene:
         )
         self.row.refresh_from_db()
 
-    def until(self, condition, seconds=60):
+    def until(self, condition):
         """Observe until something is so."""
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + PATIENCE
         while True:
             self.observe()
             if found := condition():
                 return found
-            assert time.monotonic() < deadline, f"not within {seconds} s"
+            assert time.monotonic() < deadline, f"not within {PATIENCE} s"
             time.sleep(0.2)
 
     def _play_kubelets(self):
@@ -169,17 +169,16 @@ class Scene:
 
     # What people and drivers do.
 
-    def apply(self, body: Object) -> Object:
+    def apply(self, body: Object) -> None:
         with suppress(Refused):
-            return self.client.create(body)
-        return body
+            self.client.create(body)
 
-    def manifest(self, name, namespace=SPACE):
+    def manifest(self, name):
         """Create what a file of the plan holds, as its YAML says."""
         for body in MANIFESTS[name]():
             again = yaml.safe_load(yaml.safe_dump(body))
             if again["kind"] in {"Pod", "ResourceClaimTemplate"}:
-                again["metadata"]["namespace"] = namespace
+                again["metadata"]["namespace"] = SPACE
             self.client.create(again)
 
     def begin(self):
@@ -225,11 +224,8 @@ class Scene:
     def label(self, name, **labels):
         self.patch("Node", name, {"metadata": {"labels": labels}})
 
-    def patch(self, kind, name, change, part="", namespace=None):
-        metadata = {"name": name}
-        if namespace:
-            metadata["namespace"] = namespace
-        self.client.patch({"kind": kind, "metadata": metadata}, change, part)
+    def patch(self, kind, name, change, part=""):
+        self.client.patch({"kind": kind, "metadata": {"name": name}}, change, part)
 
     def daemons(self, name, image, selector, namespace):
         pod = {
@@ -305,19 +301,9 @@ class Scene:
             self.client.delete({"kind": kind, "metadata": metadata}, options)
 
 
-API_VERSIONS = {
-    "DeviceClass": "resource.k8s.io/v1",
-    "ResourceSlice": "resource.k8s.io/v1",
-    "ResourceClaimTemplate": "resource.k8s.io/v1",
-    "DaemonSet": "apps/v1",
-    "ClusterPolicy": "nvidia.com/v1",
-    "GPUCluster": "nvidia.com/v1alpha1",
-}
-
-
 def manifest(kind, name, namespace=""):
     metadata = {"name": name} | ({"namespace": namespace} if namespace else {})
-    version = API_VERSIONS.get(kind, "v1")
+    version = PATHS[kind][0].removeprefix("/apis/").removeprefix("/api/")
     return {"apiVersion": version, "kind": kind, "metadata": metadata}
 
 
@@ -341,11 +327,10 @@ class Guide:
         found = self.caller.get(self.path).json()
         return found["phase"], found["state"]
 
-    def gate(self, phase=0):
-        """Return code → answer of a phase's gate, the current one's by default."""
-        view = plan_view(self.scene.row, self.admin)
-        found = view.phases[phase - 1] if phase else view.current
-        return {each.code: each.answer.value for each in found.lines}
+    def gate(self):
+        """Return code → answer of the current phase's gate."""
+        lines = plan_view(self.scene.row, self.admin).current.lines
+        return {each.code: each.answer.value for each in lines}
 
     def green(self):
         """Wait until the gate is green, then have that noted."""

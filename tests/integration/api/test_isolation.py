@@ -6,8 +6,6 @@ end, and have tests of their own (tests/integration/notices/test_streaming.py).
 
 from __future__ import annotations
 
-import itertools
-
 import pytest
 from django.db import transaction
 from django.test import Client
@@ -26,6 +24,7 @@ from tests.integration.api.test_permissions import (  # noqa: F401  world: a fix
     PARTS,
     PUBLIC_ID,
     ROUTES,
+    filled,
     world,
 )
 
@@ -92,30 +91,29 @@ def orchid(world):  # noqa: F811
     )
     Receipt.objects.create(notice=notice, person=ada)
     SavedView.objects.create(user=ada, name="violet-view", query="q=violet")
-    claims = {"orchid-whole": "violet-pod"}
-    for number, (claim, pod) in enumerate(claims.items()):
-        body = {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {"name": pod, "namespace": "ai-training", "uid": f"u-{pod}"},
-            "spec": {
-                "nodeName": "violet-free",
-                "resourceClaims": [{"name": "gpu", "resourceClaimName": claim}],
-                "containers": [],
-            },
-            "status": {"phase": "Running"},
-        }
-        KubeObject.objects.create(
-            cluster=cluster,
-            kind="Pod",
-            namespace="ai-training",
-            name=pod,
-            uid=f"u-{pod}",
-            resource_version=str(number),
-            body=body,
-            revision=cluster.revision,
-            seen_at=now,
-        )
+    claim, pod = "orchid-whole", "violet-pod"
+    body = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": pod, "namespace": "ai-training", "uid": f"u-{pod}"},
+        "spec": {
+            "nodeName": "violet-free",
+            "resourceClaims": [{"name": "gpu", "resourceClaimName": claim}],
+            "containers": [],
+        },
+        "status": {"phase": "Running"},
+    }
+    KubeObject.objects.create(
+        cluster=cluster,
+        kind="Pod",
+        namespace="ai-training",
+        name=pod,
+        uid=f"u-{pod}",
+        resource_version="0",
+        body=body,
+        revision=cluster.revision,
+        seen_at=now,
+    )
     return world
 
 
@@ -132,15 +130,11 @@ def addresses():
         if route in LEFT_OUT:
             continue
         seen = set()
-        for parts in ({**PARTS}, *named, *({**PARTS, **each} for each in devices)):
-            path = pattern.removesuffix(r"^.*\Z")
-            for (part, value), kind in itertools.product(
-                parts.items(), ("str", "path", "uuid", "int", "slug")
-            ):
-                path = path.replace(f"<{kind}:{part}>", value)
+        for parts in (PARTS, *named, *({**PARTS, **each} for each in devices)):
+            path = filled(pattern, parts)
             if path not in seen:
                 seen.add(path)
-                yield route, f"/{path}"
+                yield route, path
 
 
 def told(answer, address):

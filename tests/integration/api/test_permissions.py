@@ -347,12 +347,18 @@ def address_of(name):
     parts = CLAIM_PARTS if of_claim else PARTS
     if name == "api:class-detail":
         parts = {**PARTS, "name": "gpu.nvidia.com"}
-    path = ROUTES[name].removesuffix(r"^.*\Z")
+    path = filled(ROUTES[name], parts)
+    assert "<" not in path, path
+    return path + ("nothing" if name == "api:nothing" else "")
+
+
+def filled(pattern, parts):
+    """Return the address of a route, as far as its parts are given."""
+    path = pattern.removesuffix(r"^.*\Z")
     for part, value in parts.items():
         for kind in ("str", "path", "uuid", "int", "slug"):
             path = path.replace(f"<{kind}:{part}>", value)
-    assert "<" not in path, path
-    return f"/{path}" + ("nothing" if name == "api:nothing" else "")
+    return f"/{path}"
 
 
 @pytest.fixture
