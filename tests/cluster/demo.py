@@ -67,7 +67,8 @@ def fill(cluster: ControlPlane) -> None:
     rank = {kind: number for number, kind in enumerate(ORDER)}
     for each in sorted(known, key=lambda each: rank.get(each["kind"], len(ORDER))):
         if each["kind"] == "Node":
-            cluster.add_node(each["metadata"]["name"])
+            metadata = each["metadata"]
+            cluster.add_node(metadata["name"], metadata.get("labels"))
         else:
             _create(cluster, each)
 
@@ -83,12 +84,15 @@ def _create(cluster: ControlPlane, body: dict[str, Any]) -> None:
 
 
 def _documents() -> Iterator[dict[str, Any]]:
-    nodes: set[str] = set()
+    told: set[str] = set()
+    used: set[str] = set()
     for path in FILES:
         for document in filter(None, YAML(typ="safe").load_all(path.read_text())):
             yield document
-            nodes.add(document.get("spec", {}).get("nodeName", ""))
-    for name in sorted(nodes - {""}):
+            used.add(document.get("spec", {}).get("nodeName", ""))
+            if document["kind"] == "Node":
+                told.add(document["metadata"]["name"])
+    for name in sorted(used - {""} - told):
         yield {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}}
 
 

@@ -95,10 +95,18 @@ def simulate(tmp_path_factory) -> Iterator[Maker]:
 
 @pytest.fixture(scope="session")
 def demo(simulate) -> Simulated:
-    """Return the demo's cluster, once everybody who fits is placed."""
-    cluster = simulate()
+    """Return the demo's cluster, once everybody who fits is placed.
+
+    Two pods do not fit, and are told so; one waits for its device to be attached.
+    """
+    cluster = simulate("--attach=1")
     admin = cluster.client()
-    eventually(lambda: len(pending(admin)) == 2 and all(map(is_told, pending(admin))))
+
+    def is_settled() -> bool:
+        found = pending(admin)
+        return len(found) == 3 and sum(map(is_told, found)) == 2
+
+    eventually(is_settled)
     return cluster
 
 

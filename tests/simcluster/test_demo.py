@@ -6,10 +6,12 @@ import subprocess
 import sys
 
 import pytest
+from django.utils import timezone
 
+from claims.domain.binding import Readiness, binding_of
 from tests.cluster.client import Refused
 from tests.contract import objects
-from tests.simcluster.conftest import eventually, pending
+from tests.simcluster.conftest import eventually, is_told, pending
 
 MARK = {"slicewise.io%2Frequest-id": "a-request"}
 
@@ -28,15 +30,18 @@ def held(admin):
 def test_slices_of_every_fleet_lie_on_nodes_that_exist(demo):
     admin = demo.client()
     slices = admin.list("ResourceSlice")["items"]
-    nodes = {node["metadata"]["name"] for node in admin.list("Node")["items"]}
-    uids = {node["metadata"]["uid"] for node in admin.list("Node")["items"]}
-
-    assert len(slices) == 15
-    assert {each["spec"]["nodeName"] for each in slices} == nodes
-    owners = {
-        o["uid"] for s in slices for o in s["metadata"].get("ownerReferences", [])
+    nodes = {
+        node["metadata"]["name"]: node["metadata"]["uid"]
+        for node in admin.list("Node")["items"]
     }
-    assert owners == uids
+    # What a fabric reaches belongs to no node.
+    del nodes["fabric-rack-7"]
+    local = [each for each in slices if "nodeName" in each["spec"]]
+
+    assert (len(slices), len(local)) == (16, 15)
+    assert {each["spec"]["nodeName"] for each in local} == set(nodes)
+    owners = {o["uid"] for s in local for o in s["metadata"].get("ownerReferences", [])}
+    assert owners == set(nodes.values())
 
 
 def test_whole_cards_slices_and_shares_are_held(demo):
@@ -60,6 +65,20 @@ def test_whole_cards_slices_and_shares_are_held(demo):
     assert len({each["device"] for each in by_kind["share"]}) == 1
 
 
+def test_a_card_is_attached_once_its_driver_says_so_and_another_is_waited_for(demo):
+    admin = demo.client()
+
+    def stands(name):
+        claim = admin.get("ResourceClaim", name, "ai-serving")
+        return binding_of(claim, now=timezone.now()).state
+
+    assert stands("attached") is Readiness.MET
+    assert stands("attaching") is Readiness.AWAITED
+    pod = admin.get("Pod", "transcode-0", "ai-serving")
+    assert pod["spec"]["nodeName"] == "fabric-rack-7"
+    assert not admin.get("Pod", "transcode-1", "ai-serving")["spec"].get("nodeName")
+
+
 def test_no_counter_and_no_capacity_is_used_twice(demo):
     found = held(demo.client())
     whole = [
@@ -74,7 +93,7 @@ def test_no_counter_and_no_capacity_is_used_twice(demo):
 
 def test_who_does_not_fit_is_told_why(demo):
     admin = demo.client()
-    for pod in pending(admin):
+    for pod in filter(is_told, pending(admin)):
         name = pod["metadata"]["name"]
         selector = f"involvedObject.name={name}"
         events = admin.list(
