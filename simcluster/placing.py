@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from inventory.domain.node_selectors import selects
 from simcluster.kinds import Object
 
 
@@ -11,13 +12,22 @@ def refuses(node: Object, pod: Object) -> str:
     """Return why a node takes no such pod, or an empty text."""
     if node.get("spec", {}).get("unschedulable"):
         return "node(s) were unschedulable"
-    labels = node["metadata"].get("labels", {}).items()
-    if not pod["spec"].get("nodeSelector", {}).items() <= labels:
+    if not _is_chosen(node["metadata"], pod["spec"]):
         return "node(s) didn't match Pod's node affinity/selector"
     for taint in node.get("spec", {}).get("taints", []):
         if taint["effect"] != "PreferNoSchedule" and not _is_tolerated(taint, pod):
             return f"node(s) had untolerated taint(s) {{{taint['key']}}}"
     return ""
+
+
+def _is_chosen(metadata: Object, spec: Object) -> bool:
+    """Return whether a pod's node selector and required affinity take a node."""
+    labels = metadata.get("labels", {})
+    if not spec.get("nodeSelector", {}).items() <= labels.items():
+        return False
+    affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
+    required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
+    return not required or selects(required, metadata["name"], labels)
 
 
 def _is_tolerated(taint: Object, pod: Object) -> bool:

@@ -1,7 +1,6 @@
 """Which devices a node reaches.
 
-Source: k8s.io/dynamic-resource-allocation structured NodeMatches and
-k8s.io/component-helpers scheduling/corev1/nodeaffinity: a slice, or with
+Source: k8s.io/dynamic-resource-allocation structured NodeMatches: a slice, or with
 perDeviceNodeSelection a device, names a node, all nodes, or a node selector.
 """
 
@@ -11,6 +10,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from claims.domain.checks.world import name_of
+from inventory.domain.node_selectors import selects
 from inventory.domain.parse import pool_key
 
 if TYPE_CHECKING:
@@ -62,42 +62,9 @@ def _nodes(holder: Json, nodes: dict[str, Json]) -> Iterator[str]:
     elif holder.get("allNodes"):
         yield from nodes
     elif isinstance(holder.get("nodeSelector"), dict):
-        terms = _dicts(holder["nodeSelector"].get("nodeSelectorTerms"))
         for name, labels in nodes.items():
-            if any(_term(term, name, labels) for term in terms):
+            if selects(holder["nodeSelector"], name, labels):
                 yield name
-
-
-def _term(term: Json, name: str, labels: Json) -> bool:
-    """Return whether one term selects a node; an empty one selects none."""
-    by_label = _dicts(term.get("matchExpressions"))
-    by_field = _dicts(term.get("matchFields"))
-    return bool(by_label or by_field) and (
-        all(_holds(rule, labels) for rule in by_label)
-        and all(_holds(rule, {"metadata.name": name}) for rule in by_field)
-    )
-
-
-def _holds(rule: Json, labels: Json) -> bool:
-    key, operator = str(rule.get("key")), rule.get("operator")
-    values = rule.get("values") or []
-    if operator == "Exists":
-        return key in labels
-    if operator == "DoesNotExist":
-        return key not in labels
-    if operator == "NotIn":
-        return labels.get(key) not in values
-    if operator == "In":
-        return key in labels and labels[key] in values
-    return operator in {"Gt", "Lt"} and _compares(operator, labels.get(key), values)
-
-
-def _compares(operator: str, label: Any, values: list[Any]) -> bool:
-    try:
-        have, wanted = int(str(label)), int(str(values[0]))
-    except (ValueError, IndexError):
-        return False
-    return have > wanted if operator == "Gt" else have < wanted
 
 
 def _dicts(value: Any) -> list[Json]:

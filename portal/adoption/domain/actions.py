@@ -321,7 +321,7 @@ def _limits(facts: MigrationFacts) -> Iterator[str]:
     plugins = [
         each
         for each in facts.cluster.of_role(Role.DEVICE_PLUGIN)
-        if PLUGIN_LABEL not in each.node_selector
+        if not each.looks_at(PLUGIN_LABEL)
     ]
     if not plugins:
         return

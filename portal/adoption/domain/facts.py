@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from inventory.domain.node_selectors import selects
+
 Json = dict[str, Any]
 Version = tuple[int, int, int]
 
@@ -30,6 +32,7 @@ _DRIVER_LABELS = (
     "nvidia.com/cuda.driver-version.major",
     "nvidia.com/cuda.driver.major",
 )
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _VERSION = re.compile(r"v?(\d{1,6})(?:\.(\d{1,6}))?(?:\.(\d{1,6}))?", re.ASCII)
 
 
@@ -48,7 +51,7 @@ class DaemonSetFacts:
     Attributes:
         tag: of its first image that tells its role, "" where it has none.
         node_selector: labels that a node must have.
-        has_affinity: it also chooses nodes in ways that are not read here.
+        required: NodeSelector of its required affinity, {} where it has none.
     """
 
     namespace: str
@@ -58,18 +61,27 @@ class DaemonSetFacts:
     desired: int
     ready: int
     node_selector: Mapping[str, str]
-    has_affinity: bool
+    required: Json = field(default_factory=dict)
 
     @property
     def key(self) -> str:
         """Return `namespace/name`."""
         return f"{self.namespace}/{self.name}"
 
-    def covers(self, labels: Mapping[str, str]) -> bool | None:
-        """Return whether its pods may run on a node with labels; None: cannot tell."""
+    def covers(self, name: str, labels: Mapping[str, str]) -> bool:
+        """Return whether its pods may run on a node, by what they ask of nodes."""
         if not self.node_selector.items() <= labels.items():
             return False
-        return None if self.has_affinity else True
+        return not self.required or selects(self.required, name, labels)
+
+    def looks_at(self, label: str) -> bool:
+        """Return whether a node's label can keep its pods away."""
+        rules = (
+            rule
+            for term in _dicts(self.required.get("nodeSelectorTerms"))
+            for rule in _dicts(term.get("matchExpressions"))
+        )
+        return label in self.node_selector or any(r.get("key") == label for r in rules)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +207,9 @@ def read_daemon_set(body: Json) -> DaemonSetFacts | None:
         node_selector={
             str(k): str(v) for k, v in _dict(pod.get("nodeSelector")).items()
         },
-        has_affinity=bool(_dict(pod.get("affinity")).get("nodeAffinity")),
+        required=_dict(
+            _dict(_dict(pod.get("affinity")).get("nodeAffinity")).get(_REQUIRED)
+        ),
     )
 
 

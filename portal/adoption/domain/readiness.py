@@ -205,9 +205,8 @@ def _names(facts: ClusterFacts) -> dict[str, str]:
     }
 
 
-def plugin_limited(facts: ClusterFacts) -> Verdict:  # noqa: PLR0911  one a case
+def plugin_limited(facts: ClusterFacts) -> Verdict:
     """Return whether device plugins stay away from nodes that publish slices."""
-    """No device plugin may run where a DRA driver publishes the same GPUs."""
     code = "plugin.limited"
     if facts.daemon_sets is None:
         return Verdict(code, Answer.UNKNOWN, "unread")
@@ -218,11 +217,8 @@ def plugin_limited(facts: ClusterFacts) -> Verdict:  # noqa: PLR0911  one a case
     if not (facts.slices_seen and facts.nodes_seen):
         return Verdict(code, Answer.UNKNOWN, "unread", names)
     published = [node for node in facts.nodes if node.published]
-    covers = [each.covers(node.labels) for each in plugins for node in published]
-    if True in covers:
+    if any(each.covers(n.name, n.labels) for each in plugins for n in published):
         return Verdict(code, Answer.NO, "both", names)
-    if None in covers:
-        return Verdict(code, Answer.UNKNOWN, "affinity", names)
     return Verdict(code, Answer.YES, "limited", names)
 
 

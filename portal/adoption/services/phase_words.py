@@ -155,9 +155,6 @@ GATE_EVIDENCE: dict[tuple[str, str], _StrPromise] = {
     ("gate.one_driver", "plugin_both"): _(
         "%(names)s selects nodes that publish slices."
     ),
-    ("gate.one_driver", "plugin_affinity"): _(
-        "%(names)s chooses nodes by affinity, which is not evaluated here."
-    ),
     ("gate.one_driver", "plugin_unread"): _(
         "DaemonSets of this cluster may not be read."
     ),

@@ -86,9 +86,6 @@ EVIDENCE: dict[tuple[str, str], _StrPromise] = {
         "%(names)s selects no node that publishes slices."
     ),
     ("plugin.limited", "both"): _("%(names)s selects nodes that publish slices."),
-    ("plugin.limited", "affinity"): _(
-        "%(names)s chooses nodes by affinity, which is not evaluated here."
-    ),
     ("plugin.limited", "unread"): _(
         "DaemonSets, nodes or slices of this cluster are not read."
     ),

@@ -55,9 +55,7 @@ CANARY = NodeFacts(
     cards=8,
 )
 OLD = NodeFacts("old", "containerd://2.0.1", {"plugin": "true"}, plugin_devices=8)
-DRIVER = DaemonSetFacts(
-    "dra", "kubelet-plugin", Role.DRA_DRIVER, "v0.5.0", 1, 1, {}, False
-)
+DRIVER = DaemonSetFacts("dra", "kubelet-plugin", Role.DRA_DRIVER, "v0.5.0", 1, 1, {})
 PLUGIN = DaemonSetFacts(
     "gpu-operator",
     "plugin",
@@ -66,8 +64,16 @@ PLUGIN = DaemonSetFacts(
     1,
     1,
     {"plugin": "true"},
-    False,
 )
+AWAY = {
+    "nodeSelectorTerms": [
+        {
+            "matchExpressions": [
+                {"key": "nvidia.com/dra-enabled", "operator": "DoesNotExist"}
+            ]
+        }
+    ]
+}
 GONE = replace(PLUGIN, desired=0, ready=0)
 POLICY = OperatorFacts("cluster-policy", "v26.7.1", True, "mixed")
 PROBE = GpuPod("lab", "probe", "canary", asks={"nvidia.com/gpu": 1}, implicit="made")
@@ -129,8 +135,8 @@ LINES = [
     (
         P2,
         "gate.one_driver",
-        "unknown",
-        world(daemon_sets=(replace(PLUGIN, node_selector={}, has_affinity=True),)),
+        "yes",
+        world(daemon_sets=(replace(PLUGIN, node_selector={}, required=AWAY),)),
     ),
     (P2, "gate.one_driver", "unknown", world(daemon_sets=None)),
     (P2, "gate.one_driver", "unknown", NOTHING),

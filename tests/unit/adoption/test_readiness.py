@@ -32,13 +32,15 @@ from portal.adoption.services.words import (
 
 NOTHING = ClusterFacts()
 DRIVER = DaemonSetFacts(
-    "nvidia-dra-driver", "gpus", Role.DRA_DRIVER, "v0.5.0", 2, 2, {}, False
+    "nvidia-dra-driver", "gpus", Role.DRA_DRIVER, "v0.5.0", 2, 2, {}
 )
 PLUGIN = DaemonSetFacts(
-    "gpu-operator", "plugin", Role.DEVICE_PLUGIN, "v0.17", 2, 2, {"dra": "no"}, False
+    "gpu-operator", "plugin", Role.DEVICE_PLUGIN, "v0.17", 2, 2, {"dra": "no"}
 )
 POLICY = OperatorFacts("cluster-policy", "v26.7.1", True, "mixed")
-DRA_NODE = NodeFacts("n1", labels={"dra": "yes"}, drivers=("gpu.nvidia.com",))
+DRA_NODE = NodeFacts(
+    "n1", labels={"dra": "yes", "cards": "8"}, drivers=("gpu.nvidia.com",)
+)
 SEEN = ClusterFacts(
     slices_seen=True, nodes_seen=True, daemon_sets=(), nodes=(DRA_NODE,)
 )
@@ -50,6 +52,19 @@ def daemon_sets(*rows: DaemonSetFacts) -> ClusterFacts:
 
 def operator(version: str) -> ClusterFacts:
     return ClusterFacts(policies=(replace(POLICY, version=version),))
+
+
+def _rule(key: str, operator: str, *values: str) -> dict[str, object]:
+    return {"key": key, "operator": operator, "values": list(values)}
+
+
+def affine(*rules: dict[str, object], named: object = None) -> ClusterFacts:
+    """Return a world whose device plugin needs one of some rules to hold of a node."""
+    terms: list[object] = [{"matchExpressions": [rule]} for rule in rules]
+    if named:
+        terms.append({"matchFields": [named]})
+    required = {"nodeSelectorTerms": terms}
+    return daemon_sets(replace(PLUGIN, node_selector={}, required=required))
 
 
 CLUSTER = [
@@ -96,11 +111,19 @@ CLUSTER = [
     ("plugin.limited", "yes", daemon_sets()),
     ("plugin.limited", "yes", daemon_sets(PLUGIN)),
     ("plugin.limited", "no", daemon_sets(replace(PLUGIN, node_selector={}))),
+    ("plugin.limited", "yes", affine(_rule("dra", "NotIn", "yes", "soon"))),
+    ("plugin.limited", "yes", affine(_rule("dra", "DoesNotExist"))),
+    ("plugin.limited", "yes", affine(_rule("dra", "In", "no"), _rule("x", "Exists"))),
+    ("plugin.limited", "yes", affine(_rule("cards", "Gt", "8"))),
+    ("plugin.limited", "yes", affine(named=_rule("metadata.name", "In", "n2"))),
+    ("plugin.limited", "no", affine(_rule("dra", "Exists"))),
     (
         "plugin.limited",
-        "unknown",
-        daemon_sets(replace(PLUGIN, node_selector={}, has_affinity=True)),
+        "no",
+        affine(_rule("dra", "In", "no"), _rule("cards", "Exists")),
     ),
+    ("plugin.limited", "no", affine(_rule("cards", "Lt", "9"))),
+    ("plugin.limited", "no", affine(named=_rule("metadata.name", "NotIn", "n2"))),
     (
         "plugin.limited",
         "unknown",
@@ -220,6 +243,18 @@ def test_a_daemon_set_is_known_by_its_image_or_name():
             "status": {"desiredNumberScheduled": 3, "numberReady": 2},
         }
 
+    rule = {"key": "dra", "operator": "DoesNotExist"}
+    required = {"nodeSelectorTerms": [{"matchExpressions": [rule]}]}
+    odd = body("nvidia-device-plugin", "nvcr.io/nvidia/k8s-device-plugin:v0.17")
+    odd["spec"]["template"]["spec"]["affinity"] = {
+        "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}
+    }
+    affine_plugin = read_daemon_set(odd)
+    assert affine_plugin is not None
+    assert affine_plugin.covers("n", {"a": "b"})
+    assert not affine_plugin.covers("n", {"a": "b", "dra": "yes"})
+    assert affine_plugin.looks_at("dra")
+    assert not affine_plugin.looks_at("other")
     driver = read_daemon_set(
         body("kubelet-plugin", "nvcr.io:443/nvidia/k8s-dra-driver-gpu:v25.8.1@sha256:0")
     )
