@@ -6,13 +6,16 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 
 from django.urls import reverse
+from django.utils import timezone
 
+from claims.domain.binding import binding_of
 from claims.domain.lifecycle import State
 from claims.domain.manifest import ordered
 from claims.domain.operations import FINAL, Status, Work, status_of
 from claims.services.waiting import preemption_words
 
 if TYPE_CHECKING:
+    from claims.domain.binding import Binding, BindingCondition
     from claims.domain.follow import FollowedClaim, Following, HeldDevice
     from claims.models import ClaimRequest
     from claims.queries.requests import TimelineEntry
@@ -104,7 +107,8 @@ def usage_document(found: Following | None) -> Json:
 
 
 def claim_document(claim: FollowedClaim) -> Json:
-    """Return a claim of the cluster, and what it holds."""
+    """Return a claim of the cluster, what it holds, and what its devices wait for."""
+    binding = binding_of(claim.body, now=timezone.now())
     return {
         "namespace": claim.namespace,
         "name": claim.name,
@@ -113,6 +117,7 @@ def claim_document(claim: FollowedClaim) -> Json:
         "node": claim.node or None,
         "pods": list(claim.pods),
         "devices": [_held(device) for device in claim.devices],
+        "binding": _binding(binding) if binding else None,
         "waiting": claim.waiting or None,
         "implicit": claim.implicit,
         "resources": list(claim.resources),
@@ -177,6 +182,28 @@ def queueing_document(queueing: Queueing) -> Json:
         if queueing.priorities is None
         else list(queueing.priorities),
         "refused": list(queueing.refused),
+    }
+
+
+def _binding(binding: Binding) -> Json:
+    waited = binding.waited
+    return {
+        "state": binding.state.value,
+        "waitedSeconds": None if waited is None else int(waited.total_seconds()),
+        "timeoutSeconds": int(binding.timeout.total_seconds()),
+        "conditions": [_condition(each) for each in binding.conditions],
+    }
+
+
+def _condition(condition: BindingCondition) -> Json:
+    return {
+        "device": condition.device,
+        "type": condition.type,
+        "isFailure": condition.is_failure,
+        "state": condition.state.value if condition.state else None,
+        "reason": condition.reason or None,
+        "message": condition.message or None,
+        "since": condition.since,
     }
 
 

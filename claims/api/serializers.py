@@ -6,6 +6,7 @@ from typing import Any
 
 from rest_framework import serializers as s
 
+from claims.api.waiting_serializers import ClaimBinding
 from claims.domain.follow import ClaimState, ObjectState
 from claims.domain.lifecycle import State
 from claims.domain.operations import Status, Work
@@ -33,6 +34,10 @@ class Claim(s.Serializer[Any]):
     node = s.CharField(allow_null=True)
     pods = s.ListField(child=s.CharField())
     devices = HeldDevice(many=True)
+    binding = ClaimBinding(
+        allow_null=True,
+        help_text="What its devices wait for after allocation; null: for nothing.",
+    )
     waiting = s.CharField(allow_null=True, help_text="Why its pod is not scheduled.")
     implicit = s.BooleanField(
         help_text="The scheduler made it for a pod's extended resources."

@@ -1,4 +1,4 @@
-"""The shapes of what the API says of a pending claim, for its document."""
+"""The shapes of what the API says a claim waits for, for its document."""
 
 from __future__ import annotations
 
@@ -6,7 +6,33 @@ from typing import Any
 
 from rest_framework import serializers as s
 
+from claims.domain.binding import Readiness
 from claims.domain.kueue import Admission
+
+
+class BindingCondition(s.Serializer[Any]):
+    device = s.CharField(help_text="driver/pool/device.")
+    type = s.CharField(help_text="Such as FabricAttached.")
+    isFailure = s.BooleanField(help_text="If it comes true, the attempt ends.")
+    state = s.ChoiceField(
+        ["awaited", "met", "failed"],
+        allow_null=True,
+        help_text="null: a failure condition that did not come.",
+    )
+    reason = s.CharField(allow_null=True)
+    message = s.CharField(allow_null=True, help_text="The driver's own words.")
+    since = s.DateTimeField(allow_null=True)
+
+
+class ClaimBinding(s.Serializer[Any]):
+    state = s.ChoiceField([each.value for each in Readiness])
+    waitedSeconds = s.IntegerField(
+        allow_null=True, help_text="null where the time of allocation is not told."
+    )
+    timeoutSeconds = s.IntegerField(
+        help_text="The scheduler's default; its own setting is not published."
+    )
+    conditions = BindingCondition(many=True)
 
 
 class WaitingPod(s.Serializer[Any]):

@@ -10,7 +10,7 @@ Source: resource.k8s.io/v1 ResourceClaimStatus; core/v1 PodSpec.resourceClaims.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -82,6 +82,7 @@ class FollowedClaim:
     Attributes:
         implicit: the scheduler made it for a pod's extended resources.
         resources: of those, what is known, such as nvidia.com/gpu.
+        body: the claim itself, for what depends on the moment too.
     """
 
     namespace: str
@@ -94,6 +95,7 @@ class FollowedClaim:
     waiting: str = ""  # why its pod is not scheduled, in the scheduler's words
     implicit: bool = False
     resources: tuple[str, ...] = ()
+    body: Body = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -210,6 +212,7 @@ def followed(claim: Body, pods_by_uid: Mapping[str, Body]) -> FollowedClaim:
         waiting=_waiting(owner.get("status") or {}) if owner else "",
         implicit=is_implicit(claim),
         resources=tuple(_mapped(claim, owner)) if owner else (),
+        body=claim,
     )
 
 
@@ -277,9 +280,9 @@ def _node_of(claim: Body, owner: Body | None) -> str:
         return str(owner["spec"]["nodeName"])
     allocation = (claim.get("status") or {}).get("allocation") or {}
     for term in (allocation.get("nodeSelector") or {}).get("nodeSelectorTerms") or []:
-        for field in term.get("matchFields") or []:
-            if field.get("key") == "metadata.name" and len(field["values"]) == 1:
-                return str(field["values"][0])
+        for wanted in term.get("matchFields") or []:
+            if wanted.get("key") == "metadata.name" and len(wanted["values"]) == 1:
+                return str(wanted["values"][0])
     return ""
 
 

@@ -9,6 +9,7 @@ import json
 import pytest
 
 from inventory.models import Device
+from tests.integration.pages.conftest import FABRIC, fabric_claim
 
 LISTS = ["nodes", "pools", "devices", "cards", "classes", "claims"]
 
@@ -223,6 +224,42 @@ def test_a_claim_of_another_tenant_is_not_there(call, ada, cleo, held_cluster):
 
     assert call(cleo).get(path).status_code == 200
     assert call(ada).get(path).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("age", "conditions", "state", "told"),
+    [
+        (30, [], "awaited", ["awaited", None]),
+        (30, ["FabricAttached"], "met", ["met", None]),
+        (30, ["FabricAttachFailed"], "failed", ["awaited", "failed"]),
+        (700, [], "timed-out", ["awaited", None]),
+    ],
+)
+def test_a_claim_says_what_its_devices_wait_for(
+    age, conditions, state, told, load_fleets, call, ada
+):
+    load_fleets(FABRIC, extra=[fabric_claim(age, *conditions)])
+
+    found = call(ada).get("clusters/demo/claims/ai-serving/orchid-fabric").json()
+    [listed] = call(ada).items("clusters/demo/claims")
+
+    binding = found["binding"]
+    assert listed["binding"]["state"] == binding["state"] == state
+    assert age <= binding["waitedSeconds"] < age + 100
+    assert binding["timeoutSeconds"] == 600
+    hoped, feared = binding["conditions"]
+    assert [hoped["state"], feared["state"]] == told
+    assert (hoped["type"], hoped["isFailure"]) == ("FabricAttached", False)
+    assert (feared["type"], feared["isFailure"]) == ("FabricAttachFailed", True)
+    assert hoped["device"] == "composable.example.com/rack-7/gpu-0"
+    words = {each["message"] for each in binding["conditions"] if each["since"]}
+    assert words == ({"attached to port 7"} if conditions else set())
+
+
+def test_a_claim_whose_devices_are_ready_at_once_waits_for_nothing(as_ada):
+    path = "clusters/demo/claims/ai-serving/orchid-share"
+
+    assert as_ada.get(path).json()["binding"] is None
 
 
 def test_streams_hold_every_device_once(as_ada, held_cluster):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 NVIDIA = "gpu.nvidia.com"
+FABRIC = "composable-gpu-binding-conditions"
 FLEETS = (
     "nvidia-h100-consumable-shares",
     "nvidia-h100-dynamic-mig-k8s135",
@@ -42,6 +45,39 @@ def result(pool: str, device: str, **more: Any) -> dict[str, Any]:
         "device": device,
         **more,
     }
+
+
+def fabric_claim(age: float, *conditions: str) -> dict[str, Any]:
+    """Return a claim of a card that was allocated so many seconds ago to be attached.
+
+    Args:
+        age: in seconds.
+        conditions: those of which its driver says that they are true.
+    """
+    now = timezone.now()
+    told = [
+        {
+            "type": name,
+            "status": "True",
+            "message": "attached to port 7",
+            "lastTransitionTime": now.isoformat(),
+        }
+        for name in conditions
+    ]
+    device = {"driver": "composable.example.com", "pool": "rack-7", "device": "gpu-0"}
+    body = claim(
+        "ai-serving",
+        "orchid-fabric",
+        {
+            **device,
+            "bindingConditions": ["FabricAttached"],
+            "bindingFailureConditions": ["FabricAttachFailed"],
+        },
+    )
+    moment = now - dt.timedelta(seconds=age)
+    body["status"]["allocation"]["allocationTimestamp"] = moment.isoformat()
+    body["status"]["devices"] = [{**device, "conditions": told}]
+    return body
 
 
 def share(memory: str, number: int) -> dict[str, Any]:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import datetime as dt
-
 import pytest
-from django.utils import timezone
 
-from tests.integration.pages.conftest import claim, result
+from tests.integration.pages.conftest import FABRIC, fabric_claim
 from tests.integration.pages.test_pages import html, queries
 
 SHARE = "/c/demo/claims/ai-serving/orchid-share/"
@@ -43,28 +40,7 @@ def test_claim_page_of_another_tenant_is_none(held_cluster, browse, ada, cleo, e
     ],
 )
 def test_claim_page_tells_binding(age, conditions, words, load_fleets, browse, ada):
-    moment = timezone.now() - dt.timedelta(seconds=age)
-    told = [
-        {
-            "type": name,
-            "status": "True",
-            "message": "attached to port 7",
-            "lastTransitionTime": timezone.now().isoformat(),
-        }
-        for name in conditions
-    ]
-    device = {"driver": "composable.example.com", "pool": "rack-7", "device": "gpu-0"}
-    waiting = result(
-        "rack-7",
-        "gpu-0",
-        driver="composable.example.com",
-        bindingConditions=["FabricAttached"],
-        bindingFailureConditions=["FabricAttachFailed"],
-    )
-    body = claim("ai-serving", "orchid-fabric", waiting)
-    body["status"]["allocation"]["allocationTimestamp"] = moment.isoformat()
-    body["status"]["devices"] = [{**device, "conditions": told}]
-    load_fleets("composable-gpu-binding-conditions", extra=[body])
+    load_fleets(FABRIC, extra=[fabric_claim(age, *conditions)])
 
     page = html(browse(ada), "/c/demo/claims/ai-serving/orchid-fabric/")
 
