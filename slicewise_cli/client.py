@@ -79,11 +79,12 @@ class Client:
                 continue
             if response.status_code not in _LATER or last:
                 return _checked(response)
-            time.sleep(_pause(response))
+            time.sleep(pause_of(response))
         raise AssertionError
 
 
-def _pause(response: httpx.Response) -> float:
+def pause_of(response: httpx.Response) -> float:
+    """Return the seconds until it is worth asking again, as the portal says."""
     text = response.headers.get("Retry-After", "1")
     return min(float(text) if text.isdigit() else 1.0, LONGEST_PAUSE)
 

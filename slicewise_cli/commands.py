@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from slicewise_cli import config
-from slicewise_cli.client import Client
+from slicewise_cli.client import Client, pause_of
 from slicewise_cli.completion import SCRIPTS
 from slicewise_cli.errors import DONE, REFUSED, TIMED_OUT, USAGE, CommandError
 from slicewise_cli.output import Column, table, to_json, to_yaml
@@ -45,7 +45,8 @@ def _say(text: str) -> None:
     sys.stdout.write(text + "\n")
 
 
-def _show(given: Given, document: Any, text: str) -> None:
+def show(given: Given, document: Any, text: str) -> None:
+    """Print a document as it is wanted; `text` is its table."""
     formats = {"json": to_json, "yaml": to_yaml}
     if given.output in formats:
         _say(formats[given.output](document))
@@ -58,15 +59,22 @@ def login(given: Given) -> int:
     if given.token_stdin:
         token = sys.stdin.readline().strip()
     else:
-        token = getpass.getpass("Token (from the page “API tokens”): ").strip()
-    access = config.Access(given.server.rstrip("/"), token)
-    if not token.isascii() or not token:
-        raise CommandError("That is no token: copy it whole.", USAGE)
+        token = _asked("Token (from the page “API tokens”): ").strip()
+    access = config.checked(given.server, token)
     with Client(access) as client:
         me = client.get("me")
     path = config.save(access)
     _say(f"Signed in as {me['username']}; kept in {path}.")
     return DONE
+
+
+def _asked(prompt: str) -> str:
+    try:
+        return getpass.getpass(prompt)
+    except EOFError as error:
+        raise CommandError(
+            "Nobody is there to type a token: use --token-stdin.", USAGE
+        ) from error
 
 
 def whoami(given: Given, client: Client) -> int:
@@ -79,7 +87,7 @@ def whoami(given: Given, client: Client) -> int:
         f"namespaces  {spaces or '-'}",
         f"uses        {', '.join(me['scopes'] or [])}",
     )
-    _show(given, me, "\n".join(lines))
+    show(given, me, "\n".join(lines))
     return DONE
 
 
@@ -94,15 +102,16 @@ def get(given: Given, client: Client) -> int:
             raise CommandError(f"--filter {pair} is no NAME=VALUE.", USAGE)
         parameters.setdefault(name, []).append(value)
     if "{cluster}" in path:
-        path = path.format(cluster=_cluster(client, given))
+        path = path.format(cluster=cluster_of(client, given))
     if given.limit is not None and given.limit < 1:
         raise CommandError("--limit must be at least 1.", USAGE)
     items = list(client.items(path, given.limit, **parameters))
-    _show(given, items, table(items, listing.columns))
+    show(given, items, table(items, listing.columns))
     return DONE
 
 
-def _cluster(client: Client, given: Given) -> str:
+def cluster_of(client: Client, given: Given) -> str:
+    """Return the cluster that is meant, as part of an address."""
     if given.cluster:
         return quote(given.cluster, safe="")
     for found in client.items("clusters", 1):
@@ -110,7 +119,8 @@ def _cluster(client: Client, given: Given) -> str:
     raise CommandError("The portal has no cluster yet.", REFUSED)
 
 
-def _read(path: str) -> bytes:
+def read_file(path: str) -> bytes:
+    """Return what a file or, for -, standard input holds."""
     try:
         return sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     except OSError as error:
@@ -120,12 +130,12 @@ def _read(path: str) -> bytes:
 
 
 def _judge(given: Given, client: Client, what: str, **parameters: str) -> Json:
-    cluster = _cluster(client, given)
+    cluster = cluster_of(client, given)
     wanted = {"namespace": given.namespace, **parameters}
     response = client.post(
         f"clusters/{cluster}/{what}",
         params={name: value for name, value in wanted.items() if value},
-        content=_read(given.file),
+        content=read_file(given.file),
         headers={"Content-Type": "application/yaml"},
     )
     found: Json = response.json()
@@ -149,7 +159,7 @@ def check(given: Given, client: Client) -> int:
         lines += _outcomes(item["preview"])
     for each in found["cluster"]:
         lines += [_name(each), f"  {each['level']} {each['code']}: {each['message']}"]
-    _show(given, found, "\n".join(lines))
+    show(given, found, "\n".join(lines))
     return REFUSED if "error" in levels else DONE
 
 
@@ -162,7 +172,7 @@ def repair(given: Given, client: Client) -> int:
             place = f"{given.file}:{each['line']}" if each["line"] else each["path"]
             line = f"{each['state']} {each['level']} {each['code']} ({place})"
             sys.stderr.write(f"{line}: {each['message']}\n")
-    _show(given, found, (found["diff"] if given.diff else found["text"]).rstrip("\n"))
+    show(given, found, (found["diff"] if given.diff else found["text"]).rstrip("\n"))
     return DONE if found["valid"] else REFUSED
 
 
@@ -172,7 +182,7 @@ def preview(given: Given, client: Client) -> int:
     lines = []
     for item in found["items"]:
         lines += [_name(item), *_outcomes(item["preview"])]
-    _show(given, found, "\n".join(lines))
+    show(given, found, "\n".join(lines))
     return DONE
 
 
@@ -188,7 +198,7 @@ def what_if(given: Given, client: Client) -> int:
     if found["displaced"]:
         known = ", ".join(found["displacedClaims"]) or "of others"
         lines.append(f"{found['displaced']} claims would have to move: {known}")
-    _show(given, found, "\n".join(lines))
+    show(given, found, "\n".join(lines))
     return DONE
 
 
@@ -215,7 +225,8 @@ def _outcomes(found: Json | None) -> list[str]:
 def cel(given: Given, client: Client) -> int:
     """Judge a selector; 1 where the API server or the scheduler would refuse it."""
     found: Json = client.post(
-        f"clusters/{_cluster(client, given)}/cel", json={"expression": given.expression}
+        f"clusters/{cluster_of(client, given)}/cel",
+        json={"expression": given.expression},
     ).json()
     lines = [
         f"{name}: "
@@ -227,7 +238,7 @@ def cel(given: Given, client: Client) -> int:
         lines.append(
             f"{counts['match']} match, {counts['noMatch']} do not, {counts['error']} fail"
         )
-    _show(given, found, "\n".join(lines))
+    show(given, found, "\n".join(lines))
     good = all(verdict["ok"] for verdict in found["compile"].values())
     return DONE if good else REFUSED
 
@@ -239,14 +250,14 @@ def _at(verdict: Json) -> str:
 def submit(given: Given, client: Client) -> int:
     """Submit one claim or template; with --wait, until it is applied."""
     wanted = {
-        "cluster": _cluster(client, given),
+        "cluster": cluster_of(client, given),
         "justification": given.justification,
         "endsAt": given.ends_at,
     }
     response = client.post(
         "claim-requests",
         params={name: value for name, value in wanted.items() if value},
-        content=_read(given.file),
+        content=read_file(given.file),
         headers={
             "Content-Type": "application/yaml",
             "Idempotency-Key": given.key or str(uuid.uuid4()),
@@ -254,7 +265,7 @@ def submit(given: Given, client: Client) -> int:
     )
     found: Json = response.json()
     if not given.wait:
-        _show(given, found, table([found], REQUEST_COLUMNS))
+        show(given, found, table([found], REQUEST_COLUMNS))
         return DONE
     return _await(client, given, f"apply.{found['id']}")
 
@@ -270,9 +281,9 @@ def _await(client: Client, given: Given, operation: str) -> int:
         response = client.response(f"operations/{quote(operation, safe='.')}")
         found: Json = response.json()
         if found["done"]:
-            _show(given, found, table([found], OPERATION_COLUMNS))
+            show(given, found, table([found], OPERATION_COLUMNS))
             return DONE if found["status"] == "succeeded" else REFUSED
-        pause = float(response.headers.get("Retry-After", "1"))
+        pause = pause_of(response)
         if time.monotonic() + pause > ends:
             why = f": {found['message']}" if found["message"] else ""
             raise CommandError(
@@ -302,7 +313,7 @@ def release(given: Given, client: Client) -> int:
     )
     found: Json = response.json()
     if not given.wait:
-        _show(given, found, table([found], REQUEST_COLUMNS))
+        show(given, found, table([found], REQUEST_COLUMNS))
         return DONE
     return _await(client, given, f"release.{found['id']}")
 
@@ -326,7 +337,7 @@ def decide(given: Given, client: Client) -> int:
         },
         headers={"If-Match": response.headers["ETag"]},
     ).json()
-    _show(given, found, table([found], APPROVAL_COLUMNS))
+    show(given, found, table([found], APPROVAL_COLUMNS))
     return DONE
 
 

@@ -5,20 +5,31 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 
-_BASH = """_slicewise() {
+SCRIPTS = {
+    "bash": """_slicewise() {
   local IFS=$'\\n'
   COMPREPLY=($(slicewise complete -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
 }
 complete -o default -F _slicewise slicewise
-"""
-SCRIPTS = {
-    "bash": _BASH,
-    "zsh": f"autoload -U +X bashcompinit && bashcompinit\n{_BASH}",
+""",
+    "zsh": """(( $+functions[compdef] )) || { autoload -U compinit && compinit }
+_slicewise() {
+  local -a found
+  found=("${(@f)$(slicewise complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  if [[ -n "$found" ]]; then compadd -a found; else _files; fi
+}
+compdef _slicewise slicewise
+""",
     "fish": """function __slicewise
   set -l words (commandline -opc) (commandline -ct)
-  slicewise complete -- $words[2..-1] 2>/dev/null
+  set -l found (slicewise complete -- $words[2..-1] 2>/dev/null | string match -v '')
+  if test -n "$found"
+    printf '%s\\n' $found
+  else
+    __fish_complete_path (commandline -ct)
+  end
 end
-complete -c slicewise -a '(__slicewise)'
+complete -c slicewise -f -a '(__slicewise)'
 """,
 }
 

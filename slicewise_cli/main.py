@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
-from slicewise_cli import commands, config
+from slicewise_cli import commands, config, converting
 from slicewise_cli.client import Client
 from slicewise_cli.completion import SCRIPTS, candidates
-from slicewise_cli.errors import DONE, USAGE, CommandError
+from slicewise_cli.errors import DONE, INTERRUPTED, USAGE, CommandError
 from slicewise_cli.views import LISTINGS
 
 # One of them makes what others sign in with; the others need nothing.
 _WITHOUT_PORTAL = frozenset({"login", "completion", "complete"})
 FORMATS = ("table", "json", "yaml")
+
+
+class _Parser(argparse.ArgumentParser):
+    """Refuses in one line, which says where to read on."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(USAGE, f"{self.prog}: {message}. See `{self.prog} --help`.\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -28,8 +37,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return DONE
-    except KeyboardInterrupt:
+    except UnicodeEncodeError as error:
+        sys.stderr.write(
+            f"Standard output cannot hold {error.object[error.start]!a}: set"
+            " PYTHONIOENCODING=utf-8.\n"
+        )
         return USAGE
+    except KeyboardInterrupt:
+        sys.stderr.write("Interrupted: what the portal has accepted goes on.\n")
+        return INTERRUPTED
 
 
 def _carried_out(given: argparse.Namespace) -> int:
@@ -46,16 +62,18 @@ def _complete(given: argparse.Namespace) -> int:
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="slicewise",
         description="GPU inventory and requests of a Slicewise portal.",
         epilog="Exit 0: done; 1: refused, failed, or findings of level error; 2: usage"
-        " or input; 3: the portal does not answer; 4: waited long enough.",
+        " or input; 3: the portal does not answer; 4: waited long enough;"
+        " 130: interrupted.",
     )
     below = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _signing_in(below)
     _looking(below)
     _judging(below)
+    _converting(below)
     _requesting(below)
     _completing(below)
     return parser
@@ -144,6 +162,35 @@ def _judging(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     cel.set_defaults(run=commands.cel)
 
 
+def _converting(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = below.add_parser(
+        "convert",
+        help="turn workloads on device plugins to claims; exit 1 where one is not whole",
+    )
+    parser.add_argument(
+        "files", nargs="*", metavar="FILE", help="YAML or JSON; - for standard input"
+    )
+    parser.add_argument("-n", "--namespace", default="", help="of live workloads")
+    parser.add_argument(
+        "--workload",
+        action="append",
+        default=[],
+        metavar="KIND/NAME",
+        help="a live one in place of a file, such as Deployment/chat; repeatable",
+    )
+    parser.add_argument("--to", metavar="FOLDER", help="write the bundle there")
+    parser.add_argument("--layout", choices=converting.LAYOUTS, default="plain")
+    parser.add_argument(
+        "--force", action="store_true", help="replace files that say something else"
+    )
+    parser.add_argument(
+        "--diff", action="store_true", help="print what changes, not the table"
+    )
+    _cluster(parser)
+    _format(parser)
+    parser.set_defaults(run=converting.convert)
+
+
 def _requesting(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     submit = below.add_parser("submit", help="submit a claim or a template")
     submit.add_argument("file", help="YAML or JSON; - for standard input")
@@ -161,7 +208,7 @@ def _requesting(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     wait.add_argument(
         "--for", dest="work", choices=["apply", "release"], default="apply"
     )
-    wait.add_argument("--timeout", type=float, default=120.0, metavar="SECONDS")
+    _timeout(wait)
     _format(wait)
     wait.set_defaults(run=commands.wait)
     for verdict, text in (
@@ -207,4 +254,18 @@ def _format(parser: argparse.ArgumentParser) -> None:
 
 def _wait(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--wait", action="store_true", help="until it is done")
-    parser.add_argument("--timeout", type=float, default=120.0, metavar="SECONDS")
+    _timeout(parser)
+
+
+def _timeout(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--timeout", type=_seconds, default=120.0, metavar="SECONDS")
+
+
+def _seconds(text: str) -> float:
+    found = float(text)
+    if not math.isfinite(found) or found < 0:
+        raise argparse.ArgumentTypeError(f"{text} is no number of seconds")
+    return found
+
+
+_seconds.__name__ = "number of seconds"

@@ -78,4 +78,6 @@ def _entry(head: str, value: Any, depth: int) -> Iterable[str]:
 def _scalar(value: Any) -> str:
     if isinstance(value, str) and _PLAIN.match(value) and value.lower() not in _WORDS:
         return value
-    return json.dumps(value, ensure_ascii=False)
+    # YAML takes no control characters as they are, JSON takes some.
+    shown = not isinstance(value, str) or value.replace("\n", "").isprintable()
+    return json.dumps(value, ensure_ascii=not shown)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import stat
-import subprocess
-import sys
 
 import pytest
 import yaml
@@ -173,16 +171,75 @@ def test_a_selector_is_judged(slicewise, held_cluster):
         (("release", "0b8d3a52-0000-4000-8000-000000000009"), 1, "no claim request"),
         (("wait", "nonsense"), 1, "no operation"),
         (("dance",), 2, "invalid choice"),
+        (("wait", "a", "--timeout", "nan"), 2, "no number of seconds"),
+        (("wait", "a", "--timeout", "soon"), 2, "invalid number of seconds"),
+        (("login", "--server", "gpus.example.com"), 2, "https://"),
     ],
 )
 def test_errors_are_sentences_and_statuses(
-    arguments, status, word, slicewise, held_cluster
+    arguments, status, word, slicewise, held_cluster, monkeypatch
 ):
+    monkeypatch.setattr("getpass.getpass", lambda prompt: "swt_1")
     found, text, errors = slicewise(*arguments)
 
     assert (found, text) == (status, "")
+    assert word in errors.splitlines()[0]
+    assert all(line.startswith("  ") for line in errors.splitlines()[1:])
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "word"),
+    [
+        ("SLICEWISE_TOKEN", "swt_\N{BULLET}", "copy it whole"),
+        ("SLICEWISE_TOKEN", "swt_a\nb", "copy it whole"),
+        ("SLICEWISE_SERVER", "gpus.example.com", "https://"),
+    ],
+)
+def test_what_cannot_be_sent_is_refused_at_once(
+    name, value, word, slicewise, monkeypatch
+):
+    monkeypatch.setenv(name, value)
+
+    status, text, errors = slicewise("get", "clusters")
+
+    assert (status, text) == (2, "")
     assert word in errors
-    assert "Traceback" not in errors
+
+
+def test_a_place_that_cannot_be_written_is_said(slicewise, monkeypatch, tmp_path):
+    (tmp_path / "config").write_text("a file")
+    token = os.environ["SLICEWISE_TOKEN"]
+    monkeypatch.setattr("getpass.getpass", lambda prompt: token)
+
+    status, _text, errors = slicewise(
+        "login", "--server", os.environ["SLICEWISE_SERVER"]
+    )
+
+    assert status == 2
+    assert "cannot be written" in errors
+
+
+def test_nobody_to_type_a_token_is_said(slicewise, monkeypatch):
+    def end(prompt):
+        raise EOFError
+
+    monkeypatch.setattr("getpass.getpass", end)
+
+    status, _text, errors = slicewise("login", "--server", "https://gpus.example.com")
+
+    assert (status, "--token-stdin" in errors) == (2, True)
+
+
+def test_an_interrupted_command_ends_as_shells_say(slicewise, cluster, monkeypatch):
+    def interrupt(*_given):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("slicewise_cli.client.Client.get", interrupt)
+
+    status, text, errors = slicewise("whoami")
+
+    assert (status, text) == (130, "")
+    assert errors.startswith("Interrupted")
 
 
 def test_a_portal_that_is_away_ends_with_3(slicewise, held_cluster, monkeypatch):
@@ -211,43 +268,6 @@ def test_signing_in_keeps_a_private_file(slicewise, monkeypatch, tmp_path):
     assert "ada@orchid" in text
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     assert slicewise("whoami", "-o", "json")[0] == 0
-
-
-def test_completion_knows_commands_options_and_choices(slicewise):
-    assert slicewise("complete", "--", "")[1].split()[:3] == ["approve", "cel", "check"]
-    assert slicewise("complete", "--", "get", "d")[1].split() == ["devices"]
-    assert slicewise("complete", "--", "get", "-o", "y")[1].split() == ["yaml"]
-    assert "--wait" in slicewise("complete", "--", "submit", "--")[1]
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_scripts_are_printed(shell, slicewise):
-    assert "slicewise complete" in slicewise("completion", shell)[1]
-
-
-def test_bash_completes(tmp_path):
-    script = subprocess.run(
-        [sys.executable, "-m", "slicewise_cli", "completion", "bash"],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    binary = tmp_path / "slicewise"
-    binary.write_text(f'#!/bin/sh\nexec {sys.executable} -m slicewise_cli "$@"\n')
-    binary.chmod(0o755)
-    asked = (
-        "COMP_WORDS=(slicewise get c); COMP_CWORD=2; _slicewise; echo ${COMPREPLY[@]}"
-    )
-
-    answer = subprocess.run(
-        ["bash", "-c", f"{script}\n{asked}"],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"},
-    )
-
-    assert answer.stdout.split() == ["claims", "classes", "clusters"]
 
 
 def test_what_if_shows_both_sides(slicewise, held_cluster, claim_file):
