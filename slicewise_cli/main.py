@@ -62,7 +62,7 @@ def _complete(given: argparse.Namespace) -> int:
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
-    parser = _Parser(
+    parser: argparse.ArgumentParser = _Parser(
         prog="slicewise",
         description="GPU inventory and requests of a Slicewise portal.",
         epilog="Exit 0: done; 1: refused, failed, or findings of level error; 2: usage"
