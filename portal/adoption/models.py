@@ -130,3 +130,44 @@ class MigrationStep(models.Model):
 
     def __str__(self) -> str:
         return f"{self.plan_id}/{self.number}: {self.move}"
+
+
+@pghistory.track(
+    pghistory.InsertEvent(),
+    pghistory.UpdateEvent(),
+    append_only=True,
+    model_name="WorkloadNeedEvent",
+)
+class WorkloadNeed(models.Model):
+    """How much of a card a workload needs: asked by an admin, told by its owner.
+
+    Of a pod that nothing made, `kind` is Pod. `version` counts changes, for
+    compare-and-set.
+    """
+
+    cluster = models.CharField(max_length=63)
+    namespace = models.CharField(max_length=63)
+    kind = models.CharField(max_length=63)
+    name = models.CharField(max_length=253)
+    # Bytes of each card; null until somebody tells.
+    memory = models.PositiveBigIntegerField(null=True, blank=True)
+    version = models.PositiveIntegerField(default=1)
+    asked_by = models.CharField(max_length=150, default="", blank=True)
+    asked_at = models.DateTimeField(null=True, blank=True)
+    told_by = models.CharField(max_length=150, default="", blank=True)
+    told_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "namespace", "kind", "name"],
+                name="adoption_need_one_of_a_workload",
+            ),
+            models.CheckConstraint(
+                condition=Q(memory=None) | Q(memory__gt=0),
+                name="adoption_need_is_something",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.cluster}/{self.namespace}/{self.kind}/{self.name}"

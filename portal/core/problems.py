@@ -56,6 +56,8 @@ _STATUSES = {
     "mapping.changed": 409,
     "migration.changed": 409,
     "migration.refused": 409,
+    "need.changed": 409,
+    "need.not_yours": 403,
     "quota.namespace": 403,
     "request.not_retryable": 409,
     "pod.request_not_active": 409,

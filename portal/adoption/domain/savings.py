@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 Json = dict[str, Any]
+# namespace, kind and name of what makes pods, or of a pod that nothing made.
+Workload = tuple[str, str, str]
 # `measured` is the most that was in use, which may be less than what is needed.
-Source = Literal["annotation", "measured", ""]
+Source = Literal["annotation", "owner", "measured", ""]
 NEEDS_MEMORY = "slicewise.dev/needs-memory"
 # Labels that say what a node is made of; all others say how it was set up.
 HARDWARE = frozenset({"nvidia.com/gpu.product", "nvidia.com/gpu.count"})
@@ -35,6 +37,7 @@ class PodUse:
         need: bytes that it needs of each card, or None where nobody told.
         node: that it runs on.
         source: who told what it needs.
+        owner: kind and name of what made it, "" where it was made by itself.
     """
 
     namespace: str
@@ -45,6 +48,15 @@ class PodUse:
     need: int | None
     node: str = ""
     source: Source = "annotation"
+    owner: tuple[str, str] = ("", "")
+
+    @property
+    def workload(self) -> Workload:
+        """What its owner is asked about."""
+        kind, name = self.owner
+        return (
+            (self.namespace, kind, name) if kind else (self.namespace, "Pod", self.name)
+        )
 
     @property
     def stranded(self) -> int | None:

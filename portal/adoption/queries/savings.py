@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+from django.db.models.fields.json import KeyTransform
 
 from inventory.models import KubeObject
 from portal.adoption.domain.facts import RESOURCE
@@ -18,12 +20,14 @@ from portal.adoption.domain.savings import (
     savings_of,
     total_of,
 )
+from portal.adoption.queries.needs import told_needs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from inventory.models import Cluster
-    from portal.adoption.domain.savings import Source
+    from portal.adoption.domain.gates import GpuPod
+    from portal.adoption.domain.savings import Source, Workload
 
 Json = dict[str, Any]
 
@@ -64,33 +68,65 @@ def savings_in(
 ) -> Savings:
     """Return what a cluster would save if pods asked for the memory that they need.
 
-    Makes two queries: nodes and pods.
+    Makes three queries: nodes, pods, and what owners told.
 
     Args:
         cluster: which.
         measured: (namespace, pod) → the most bytes of a card that it had in use.
     """
-    rows = KubeObject.objects.filter(cluster=cluster, deleted_at=None)
-    nodes = {
-        name: (body.get("metadata") or {}).get("labels") or {}
-        for name, body in rows.filter(kind="Node").values_list("name", "body")
-    }
-    pods = rows.filter(kind="Pod").order_by("namespace", "name")
-    asking = [
-        body
-        for body in pods.values_list("body", flat=True)
-        if (read := read_pod(body)) and read.asks
-    ]
-    uses = tuple(
-        _use(body, nodes, measured or {}) for body in asking if _is_on_plugin(body)
-    )
+    nodes = _node_labels(cluster)
+    asking = list(_asking(cluster, None))
     gpu_nodes = [row for row in nodes.values() if PRODUCT in row]
-    selectors = [node_labels_of(_spec(body)) for body in asking]
+    selectors = [node_labels_of(_spec(body)) for body, _pod in asking]
+    uses = _uses(cluster, nodes, asking, measured or {})
     return Savings(
         uses,
         tuple(savings_of(uses)),
         pools_of(gpu_nodes, selectors, AXES),
         cluster.sees("Pod", "Node"),
+    )
+
+
+def uses_in(
+    cluster: Cluster,
+    namespaces: Iterable[str] | None,
+    measured: Mapping[tuple[str, str], int],
+) -> tuple[PodUse, ...]:
+    """Return the pods that hold whole cards; of some namespaces, or None for all."""
+    asking = _asking(cluster, namespaces)
+    return _uses(cluster, _node_labels(cluster), asking, measured)
+
+
+def _node_labels(cluster: Cluster) -> dict[str, Json]:
+    rows = KubeObject.objects.filter(cluster=cluster, kind="Node", deleted_at=None)
+    labels = KeyTransform("labels", KeyTransform("metadata", "body"))
+    return {name: found or {} for name, found in rows.values_list("name", labels)}
+
+
+def _asking(
+    cluster: Cluster, namespaces: Iterable[str] | None
+) -> Iterator[tuple[Json, GpuPod]]:
+    """Yield the pods that ask for GPUs, in the order of their names."""
+    rows = KubeObject.objects.filter(cluster=cluster, kind="Pod", deleted_at=None)
+    if namespaces is not None:
+        rows = rows.filter(namespace__in=list(namespaces))
+    bodies = rows.order_by("namespace", "name").values_list("body", flat=True)
+    for body in bodies.iterator():
+        if (read := read_pod(body)) and read.asks:
+            yield body, read
+
+
+def _uses(
+    cluster: Cluster,
+    nodes: Mapping[str, Json],
+    asking: Iterable[tuple[Json, GpuPod]],
+    measured: Mapping[tuple[str, str], int],
+) -> tuple[PodUse, ...]:
+    told = told_needs(cluster)
+    return tuple(
+        _judged(_held(body, pod, nodes), body, told, measured)
+        for body, pod in asking
+        if _is_on_plugin(body)
     )
 
 
@@ -125,24 +161,37 @@ def _asked(container: Json) -> int:
     return int(text) if text.isascii() and text.isdecimal() else 0
 
 
-def _use(
-    body: Json, nodes: dict[str, Json], measured: Mapping[tuple[str, str], int]
-) -> PodUse:
-    metadata, node = body["metadata"], _spec(body)["nodeName"]
-    namespace, name = metadata.get("namespace", ""), metadata["name"]
-    labels = nodes.get(node, {})
+def _held(body: Json, pod: GpuPod, nodes: Mapping[str, Json]) -> PodUse:
+    """Return what a pod holds; what it needs is not looked at yet."""
+    labels = nodes.get(pod.node, {})
     memory = str(labels.get(MEMORY, ""))
     known = memory.isascii() and memory.isdecimal()
-    told = need_of(metadata.get("annotations") or {})
-    need = measured.get((namespace, name)) if told is None else told
-    source: Source = "annotation" if told is not None else "measured"
     return PodUse(
-        namespace=namespace,
-        name=name,
+        namespace=pod.namespace,
+        name=pod.name,
         product=labels.get(PRODUCT, ""),
         cards=_cards(body),
         card_memory=int(memory) * _MIB or None if known else None,
-        need=need,
-        node=node,
-        source="" if need is None else source,
+        need=None,
+        node=pod.node,
+        source="",
+        owner=pod.owner,
     )
+
+
+def _judged(
+    use: PodUse,
+    body: Json,
+    told: Mapping[Workload, int],
+    measured: Mapping[tuple[str, str], int],
+) -> PodUse:
+    """Return it with its need by who knows best: its manifest, its owner, a meter."""
+    sources: tuple[tuple[Source, int | None], ...] = (
+        ("annotation", need_of(body["metadata"].get("annotations") or {})),
+        ("owner", told.get(use.workload)),
+        ("measured", measured.get((use.namespace, use.name))),
+    )
+    for source, need in sources:
+        if need is not None:
+            return replace(use, need=need, source=source)
+    return use

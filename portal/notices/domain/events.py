@@ -30,6 +30,8 @@ EVENTS = (
     "approval.reminder",
     "budget.soft-limit",
     "exposure.appeared",
+    "adoption.need-asked",
+    "adoption.need-told",
     TEST,
 )
 # Steps that a person takes themselves, or that pass in a moment: kept, sent to

@@ -87,6 +87,14 @@ WORDS: dict[str, tuple[str, _StrPromise]] = {
         gettext_noop("Administrative access appeared: %(subject)s."),
         _("Exposure appeared"),
     ),
+    "adoption.need-asked": (
+        gettext_noop("Say how much GPU memory each of these needs: %(subject)s."),
+        _("Need of GPU memory asked for"),
+    ),
+    "adoption.need-told": (
+        gettext_noop("Its owner said how much GPU memory it needs: %(subject)s."),
+        _("Need of GPU memory told"),
+    ),
     TEST: (gettext_noop("This is a test of %(subject)s."), _("Test")),
 }
 # What may be subscribed to; tests are sent on demand.
