@@ -106,6 +106,8 @@ class AdmittedClaim(models.Model):
     )
     devices = models.IntegerField(default=0)
     vram = models.BigIntegerField(null=True)  # bytes; null where unknown
+    # Of its tenant's budgets, and for which request; null where none was looked at.
+    takes = models.JSONField(null=True)
     admitted_at = models.DateTimeField()
 
     class Meta:

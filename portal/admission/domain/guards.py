@@ -28,6 +28,11 @@ class GuardKind(StrEnum):
     LIMITS = "limits"
     FORBIDDEN = "forbidden"
     DIAGNOSTICS = "diagnostics"
+    BUDGETS = "budgets"
+
+
+# What these let through counts against what comes after it.
+COUNTED = frozenset({GuardKind.ADMIN_ACCESS, GuardKind.LIMITS, GuardKind.BUDGETS})
 
 
 class GuardMode(StrEnum):
@@ -54,12 +59,14 @@ _LISTS = {
     GuardKind.LIMITS: frozenset({"namespaces"}),
     GuardKind.FORBIDDEN: frozenset({"namespaces", "classes", "selectors"}),
     GuardKind.DIAGNOSTICS: frozenset({"namespaces", "codes"}),
+    GuardKind.BUDGETS: frozenset({"namespaces"}),
 }
 _NUMBERS = {
     GuardKind.ADMIN_ACCESS: frozenset({"maxClaims"}),
     GuardKind.LIMITS: frozenset({"vramGib", "devices", "claims"}),
     GuardKind.FORBIDDEN: frozenset[str](),
     GuardKind.DIAGNOSTICS: frozenset[str](),
+    GuardKind.BUDGETS: frozenset[str](),
 }
 LARGEST = 10_000_000
 MOST_ENTRIES = 200
@@ -227,6 +234,6 @@ def concerns(rule: GuardRule, review: Review) -> bool:
         return review.kind == DEVICE_CLASS or (
             review.kind in {CLAIM, TEMPLATE} and rule.covers(review.namespace)
         )
-    if rule.kind is GuardKind.LIMITS:
+    if rule.kind in {GuardKind.LIMITS, GuardKind.BUDGETS}:
         return review.kind in {CLAIM, POD} and rule.covers(review.namespace)
     return review.kind in {CLAIM, TEMPLATE, POD} and rule.covers(review.namespace)

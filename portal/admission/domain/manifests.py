@@ -211,7 +211,7 @@ def _rules(rules: Sequence[GuardRule], *, pods: bool) -> list[Json]:
     return [_rule(*_RESOURCES[name]) for name in _RESOURCES if name in wanted]
 
 
-_OF_PODS = {GuardKind.LIMITS, GuardKind.FORBIDDEN}
+_OF_PODS = {GuardKind.LIMITS, GuardKind.FORBIDDEN, GuardKind.BUDGETS}
 
 
 def _rule(group: str, resources: list[str], operations: list[str]) -> Json:

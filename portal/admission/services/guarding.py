@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import structlog
@@ -16,22 +17,26 @@ from inventory.gateways.kube import AS_ITSELF
 from inventory.models import KubeObject
 from inventory.services.connections import NoServer, kube_for
 from portal.admission.domain.guards import (
+    COUNTED,
     Breach,
     GuardKind,
+    GuardMode,
     GuardRule,
     concerns,
     diagnostic_breaches,
     forbidden_breaches,
 )
 from portal.admission.domain.review import DEVICE_CLASS, POD
+from portal.admission.models import AdmittedClaim
 from portal.admission.services.approved import admin_breaches
+from portal.admission.services.budgeting import budgets_breached
 from portal.admission.services.extended import claim_of_pod
 from portal.admission.services.limiting import limits_breached
 from portal.core.cache_by_content import ContentCache
 from portal.core.errors import PortalError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from claims.domain.checks.findings import Finding
@@ -64,13 +69,22 @@ def breaches_of(
 
     What is admitted is counted against approvals and limits, unless it is a dry run.
     """
-    found: list[Breach] = []
     if review.kind == POD:
         review = claim_of_pod(cluster, review)
-    for rule in rules:
-        if concerns(rule, review):
-            found += _breaches(cluster, review, rule, now)
-    return found
+    wanted = [rule for rule in rules if concerns(rule, review)]
+    found: dict[str, list[Breach]] = {}
+    # What another rule denies is not made, and counts nowhere.
+    for rule in sorted(wanted, key=lambda rule: rule.kind in COUNTED):
+        counts = rule.kind in COUNTED and not _is_denied(found)
+        asked = review if counts else replace(review, dry_run=True)
+        found[rule.id] = _breaches(cluster, asked, rule, now)
+    if _is_denied(found) and review.object_uid and not review.dry_run:
+        AdmittedClaim.objects.filter(cluster=cluster, uid=review.object_uid).delete()
+    return [each for rule in wanted for each in found[rule.id]]
+
+
+def _is_denied(found: Mapping[str, Sequence[Breach]]) -> bool:
+    return any(b.mode is GuardMode.DENY for each in found.values() for b in each)
 
 
 def _breaches(
@@ -81,6 +95,8 @@ def _breaches(
         return list(admin_breaches(cluster, review, rule, labelled=labelled, now=now))
     if rule.kind is GuardKind.LIMITS:
         return limits_breached(cluster, review, rule, now=now)
+    if rule.kind is GuardKind.BUDGETS:
+        return budgets_breached(cluster, review, rule, now=now)
     if rule.kind is GuardKind.FORBIDDEN:
         return list(forbidden_breaches(rule, review))
     return list(diagnostic_breaches(rule, findings_of(cluster, review)))

@@ -16,6 +16,7 @@ from portal.budgets.services.needing import need_in
 from portal.core.cache_by_content import ContentCache
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from inventory.models import Cluster
@@ -38,18 +39,44 @@ def limits_breached(
         breaches = list(limit_breaches(rule, review.namespace, held, asked))
         is_made = review.kind == CLAIM and review.object_uid and not review.dry_run
         if is_made and not breaches:
-            AdmittedClaim.objects.update_or_create(
-                cluster=cluster,
-                uid=review.object_uid,
-                defaults={
-                    "namespace": review.namespace,
-                    "name": review.name,
-                    "devices": asked.devices,
-                    "vram": asked.vram,
-                    "admitted_at": now,
-                },
-            )
+            columns: Json = {"devices": asked.devices, "vram": asked.vram}
+            # Where it was not worked out here, what another rule found stays.
+            kept = () if needs_vram else ("vram",)
+            count_in(cluster, review, columns, kept=kept, now=now)
     return breaches
+
+
+def count_in(
+    cluster: Cluster,
+    review: Review,
+    columns: Json,
+    *,
+    kept: Sequence[str] = (),
+    now: datetime,
+) -> None:
+    """Count a claim that is let through until the inventory sees it; one query.
+
+    Args:
+        cluster: where.
+        review: of the claim.
+        columns: what it takes.
+        kept: those of them that stay as they are where it was counted already.
+        now: the moment.
+    """
+    row = AdmittedClaim(
+        cluster=cluster,
+        uid=review.object_uid,
+        namespace=review.namespace,
+        name=review.name,
+        admitted_at=now,
+        **columns,
+    )
+    AdmittedClaim.objects.bulk_create(
+        [row],
+        update_conflicts=True,
+        unique_fields=["cluster", "uid"],
+        update_fields=["name", "admitted_at", *(c for c in columns if c not in kept)],
+    )
 
 
 def amounts_of(cluster: Cluster, body: Json, *, needs_vram: bool) -> Amounts:

@@ -16,6 +16,7 @@ from django.utils import translation
 from inventory.models import Cluster
 from portal.admission.domain.advice import AdvisorMode, Outcome
 from portal.admission.domain.guards import (
+    COUNTED,
     FailurePolicy,
     GuardKind,
     GuardMode,
@@ -27,6 +28,7 @@ from portal.admission.queries.rules import (
     fallbacks_in_force,
     rules_in_force,
 )
+from portal.admission.services.budgeting import budgets_of
 from portal.admission.services.guarding import breaches_of
 from portal.admission.services.mutating import changed_by_advice
 from portal.admission.services.recording import link, record_breaches, tally
@@ -109,7 +111,8 @@ def validate(
     rules = [
         rule
         for rule in rules_in_force()
-        if concerns(rule, review) and failure in {"", rule.failure_policy.lower()}
+        if failure in {"", rule.failure_policy.lower()}
+        and _looks(cluster, review, rule)
     ]
     key = _key(cluster, review, rules)
     kept = _verdicts.find(key)
@@ -123,6 +126,15 @@ def validate(
         if _may_have_been_judged_before(cluster, review):
             link(cluster, review, now=now)
     return verdict
+
+
+def _looks(cluster: Cluster, review: Review, rule: GuardRule) -> bool:
+    """Return whether a rule has anything to look at; budgets only where there are any."""
+    if not concerns(rule, review):
+        return False
+    return rule.kind is not GuardKind.BUDGETS or bool(
+        budgets_of(cluster, review.namespace)
+    )
 
 
 def _may_have_been_judged_before(cluster: Cluster, review: Review) -> bool:
@@ -179,8 +191,7 @@ def _keep_seconds(
 ) -> float:
     if not verdict.allowed:
         return DENIED_SECONDS
-    counted = {GuardKind.LIMITS, GuardKind.ADMIN_ACCESS}
-    return 0.0 if any(rule.kind in counted for rule in rules) else ADMITTED_SECONDS
+    return 0.0 if any(rule.kind in COUNTED for rule in rules) else ADMITTED_SECONDS
 
 
 def mutate(cluster_name: str, review: Review, *, now: datetime) -> Verdict:

@@ -69,6 +69,47 @@ SENTENCES = {
         " known, and %(limit)d GiB are the limit: name a class whose devices publish"
         " their memory."
     ),
+    "budget.vram": _(
+        "The budget %(budget)s has %(limit)d GiB of GPU memory and %(taken)s are taken;"
+        " this claim takes up to %(asked)s more: ask for less, delete a claim, or have"
+        " an administrator raise the budget."
+    ),
+    "budget.cards": _(
+        "The budget %(budget)s has %(limit)d whole cards and %(taken)s are taken; this"
+        " claim takes up to %(asked)s more: ask for less, delete a claim, or have an"
+        " administrator raise the budget."
+    ),
+    "budget.slices": _(
+        "The budget %(budget)s has %(limit)d memory slices and %(taken)s are taken; this"
+        " claim takes up to %(asked)s more: ask for less, delete a claim, or have an"
+        " administrator raise the budget."
+    ),
+    "budget.gpu_hours": _(
+        "The budget %(budget)s has %(limit)d GPU-hours a month and %(taken)s are taken;"
+        " this claim has no end and takes up to %(asked)s more: ask in the portal for a"
+        " shorter time, or have an administrator raise the budget."
+    ),
+    "budget.vram_unknown": _(
+        "How much GPU memory this claim can take is not known, and the budget %(budget)s"
+        " has %(limit)d GiB: name a class whose devices are there and publish their"
+        " memory."
+    ),
+    "budget.vram_soft": _(
+        "It goes over the soft limit of the budget %(budget)s, %(limit)d GiB of GPU"
+        " memory: %(taken)s are taken, and this claim takes up to %(asked)s more."
+    ),
+    "budget.cards_soft": _(
+        "It goes over the soft limit of the budget %(budget)s, %(limit)d whole cards:"
+        " %(taken)s are taken, and this claim takes up to %(asked)s more."
+    ),
+    "budget.slices_soft": _(
+        "It goes over the soft limit of the budget %(budget)s, %(limit)d memory slices:"
+        " %(taken)s are taken, and this claim takes up to %(asked)s more."
+    ),
+    "budget.gpu_hours_soft": _(
+        "It goes over the soft limit of the budget %(budget)s, %(limit)d GPU-hours a"
+        " month: %(taken)s are taken, and this claim takes up to %(asked)s more."
+    ),
     "forbidden.class": _(
         "The class %(name)s is not allowed here: choose another, or ask an"
         " administrator."

@@ -82,6 +82,7 @@ def taken(
     *,
     now: datetime,
     without: int | None = None,
+    hours: tuple[float, bool] | None = None,
 ) -> Taken:
     """Return what is taken of a budget.
 
@@ -91,6 +92,7 @@ def taken(
         bookings: open ones of its tenant.
         now: the moment.
         without: key of a request whose own booking and claims do not count.
+        hours: as `hours_held` said a moment ago; None to ask it.
     """
     local = timezone.localtime(now)
     begin, end = month_of(local)
@@ -109,13 +111,13 @@ def taken(
         holds = sum((h.amounts for h in mine if h.request == public_id), NOTHING)
         opened.append(Open(booking.amounts, holds, request.expires_at))
     others = [one.amounts for one in mine if one.request not in known]
-    hours, at_least = hours_held(budget, begin, now)
+    over, at_least = hours or hours_held(budget, begin, now)
     return taken_of(
         opened,
         others,
         now=now,
         month_end=end,
-        hours=hours,
+        hours=over,
         hours_at_least=at_least,
     )
 

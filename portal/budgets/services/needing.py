@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from claims.domain.checks.asks import asked_of, shape_findings
+from claims.domain.manifest import CLAIM
 from claims.services.checking import world_of
 from inventory.gateways.engine import EngineRefused
 from inventory.queries.cards import fleet_of
 from inventory.services.engines import engine_for
 from portal.budgets.domain.amounts import NOTHING, Amounts, Size
 from portal.budgets.domain.needs import UNKNOWN, need_of
+from portal.core.cache_by_content import ContentCache
 from portal.core.errors import PortalError
 
 if TYPE_CHECKING:
@@ -30,6 +32,15 @@ class Need:
 
     amounts: Amounts
     problem: str = ""
+
+
+_lately: ContentCache[Need] = ContentCache(seconds=30, most=5_000)
+
+
+def need_lately(cluster: Cluster, claim: Mapping[str, Any]) -> Need:
+    """Return `need_in` of a claim, as it was at most half a minute ago."""
+    key = (cluster.pk, claim.get("spec"))
+    return _lately.get(key, lambda: need_in(cluster, {**claim, "kind": CLAIM}))
 
 
 def need_in(cluster: Cluster, manifest: Mapping[str, Any]) -> Need:

@@ -16,6 +16,7 @@ from portal.budgets.domain.quotas import QuotaLine, lines_of
 from portal.budgets.queries.budgets import budgets_over
 from portal.budgets.queries.use import held_by_tenant
 from portal.budgets.services.gating import Judged, against
+from portal.budgets.services.ledger import waiting_claims
 from portal.budgets.services.needing import Need, need_in
 
 if TYPE_CHECKING:
@@ -66,8 +67,9 @@ def preview_of(
     judged: Judged = []
     if tenant is not None:
         budgets = list(budgets_over(tenant, cluster.name, namespace))
-        held = held_by_tenant(tenant) if budgets else []
-        judged = against(budgets, need, held, now=now, until=until)
+        if budgets:
+            held = [*held_by_tenant(tenant), *waiting_claims(tenant)]
+            judged = against(budgets, need, held, now=now, until=until)
     return Asked(need, judged, tuple(_charges(cluster, dict(manifest))))
 
 

@@ -13,7 +13,7 @@ from tests.integration.admission.reviews import review
 def afresh(settings):
     """Switch admission on, and let no answer of another test live on."""
     from portal.admission.queries import rules
-    from portal.admission.services import advising, reviewing
+    from portal.admission.services import advising, budgeting, reviewing
     from portal.admission.services.recording import tally
 
     settings.SLICEWISE_ADMISSION = True
@@ -23,6 +23,7 @@ def afresh(settings):
         reviewing.forget()
         rules.forget()
         advising.forget()
+        budgeting.forget()
 
     forget()
     yield forget
