@@ -6,6 +6,7 @@ ResourceClaims (37.0.1), so neither is used. Its retries are off (kubeconfig.py)
 
 from __future__ import annotations
 
+import json
 import ssl
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -41,6 +42,7 @@ LIST_SECONDS = 60
 USER_AGENT = "slicewise"
 _ERROR = "ERROR"
 _NUL = rb"\u0000"
+_ESCAPED = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,17 +97,47 @@ def send(
     url = connection.client.configuration.host + wanted.path
     url += "?" + urlencode(query) if query else ""
     with answering(connection):
-        response = connection.client.call_api(
-            wanted.method,
-            url,
-            header_params=_headers(connection, wanted, headers),
-            body=wanted.body,
-            _request_timeout=(CONNECT_SECONDS, wanted.seconds),
+        response = _exchanged(
+            connection, wanted, url, _headers(connection, wanted, headers)
         )
         if 200 <= response.status < 300:
             return response
         text = response.response.data
     raise _refused(connection, response, text)
+
+
+def _exchanged(connection: Connection, wanted: Call, url: str, headers: Any) -> Any:
+    if wanted.body is None:
+        return connection.client.call_api(
+            wanted.method,
+            url,
+            header_params=headers,
+            _request_timeout=(CONNECT_SECONDS, wanted.seconds),
+        )
+    from kubernetes.client.rest import RESTResponse
+    from urllib3 import Timeout
+
+    # The package would write the body itself, and not as Kubernetes does.
+    response = connection.client.rest_client.pool_manager.request(
+        wanted.method,
+        url,
+        body=encoded(wanted.body),
+        headers=headers,
+        timeout=Timeout(connect=CONNECT_SECONDS, read=wanted.seconds),
+        preload_content=False,
+    )
+    return RESTResponse(response)
+
+
+def encoded(body: Any) -> bytes:
+    """Return JSON as Go writes a map: sorted, without spaces, `<`, `>` and `&` escaped.
+
+    A server keeps opaque parameters byte by byte as they were sent. Written otherwise,
+    they would look changed to whoever reads an object and writes it back: a label would
+    be refused because “spec is immutable”, and foreground deletion would never end.
+    """
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return text.translate(_ESCAPED).encode(errors="surrogatepass")
 
 
 def _headers(

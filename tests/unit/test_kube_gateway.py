@@ -12,7 +12,7 @@ from inventory.domain.kinds import BY_NAME, POD, RESOURCE_SLICE, WATCHED
 from inventory.gateways import errors
 from inventory.gateways.identity import AS_ITSELF, Identity
 from inventory.gateways.kubeconfig import connect, standing_alone
-from inventory.gateways.transport import Call, _decoded, _headers
+from inventory.gateways.transport import Call, _decoded, _headers, encoded
 
 # Identities
 
@@ -262,3 +262,9 @@ def test_nul_characters_do_not_reach_the_database():
     }
     assert _decoded(b"[1]") is None
     assert _decoded(b"<html>") is None
+
+
+def test_bodies_are_written_as_go_writes_them():
+    body = {"b": ["<한글>", 1.5, None], "a": "x && \u2028"}
+    text = b'{"a":"x \\u0026\\u0026 \\u2028","b":["\\u003c\xed\x95\x9c\xea\xb8\x80\\u003e",1.5,null]}'
+    assert encoded(body) == text
