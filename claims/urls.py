@@ -14,6 +14,7 @@ from claims.views import (
     domains,
     drafts,
     importing,
+    moves,
     preset_admin,
     presets,
     preview,
@@ -111,6 +112,7 @@ urlpatterns = [
     ),
     path("requests/<uuid:public_id>/pod/", requests.request_pod, name="request-pod"),
     path("c/<str:cluster>/whatif/", whatif.whatif, name="whatif"),
+    path("c/<str:cluster>/moves/", moves.moves, name="moves"),
     path("c/<str:cluster>/selectors/", selectors.selector_list, name="selector-list"),
     path("c/<str:cluster>/claims/", claims.claim_list, name="claim-list"),
     path(

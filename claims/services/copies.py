@@ -7,6 +7,7 @@ many would be; what one takes is gone for the next.
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from asgiref.sync import sync_to_async
@@ -18,16 +19,21 @@ from claims.domain.preview import claim_of
 from claims.services.explaining import aexplain, awhy, question_of
 from claims.services.preview import apreview
 from claims.services.shown import Reason, Together
-from claims.services.why_sentences import first_cause, reason_sentence
+from claims.services.why_sentences import (
+    first_cause,
+    pod_error_sentence,
+    reason_sentence,
+)
+from inventory.domain.engine import Outcome
 from inventory.services.engines import async_engine_for
 from portal.core.errors import PortalError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from claims.domain.preview import Preview
     from claims.services.explaining import NodeReason
-    from inventory.domain.engine import Copies, Counted
+    from inventory.domain.engine import Copies
     from inventory.models import Cluster
 
 Json = dict[str, Any]
@@ -59,30 +65,86 @@ async def acopies(
     """
     if not nodes:
         return {}, None
-    claims = [defaulted_claim(claim_of(manifest))]
     try:
-        counted = await async_engine_for(cluster).copies(
-            claims, nodes=nodes, most=MOST_COPIES, budget=COPIES_SECONDS
-        )
-        if manifest["kind"] != TEMPLATE or preview.pod_error:
-            return counted.nodes, None
-        some = counted.together.at_least or len(nodes) < len(preview.fitting)
-        if some:
-            return counted.nodes, Together(counted.together.copies, True)
-        return counted.nodes, await _atogether(cluster, manifest, counted, hide)
+        return await _acounted(cluster, manifest, preview, nodes, hide)
     except PortalError:
         return {}, None
 
 
+@dataclass(frozen=True, slots=True)
+class CopiesAnswer:
+    """How many copies fit, on each node that takes one, and together.
+
+    Attributes:
+        together: None of a ResourceClaim, which pods share, and with an error.
+        problem: what ends scheduling on every node; "".
+    """
+
+    revision: int
+    nodes: dict[str, Copies]
+    together: Together | None
+    problem: str
+
+
+async def acopies_asked(
+    cluster: Cluster, manifest: Json, hide: frozenset[str], most: int = MOST_COPIES
+) -> CopiesAnswer:
+    """Count copies on all nodes; the first that does not fit is explained.
+
+    Args:
+        cluster: as it now is in the database.
+        manifest: a ResourceClaim or ResourceClaimTemplate in v1 shape.
+        hide: namespaces whose claims are only "in use" to the reader.
+        most: after so many the count ends.
+
+    Raises:
+        EngineUnavailable, EngineDeadline, EngineRefused: each says what to do.
+    """
+    preview = await apreview(cluster, [claim_of(manifest)])
+    nodes = preview.fitting
+    counted: tuple[dict[str, Copies], Together | None] = {}, None
+    if nodes:
+        counted = await _acounted(cluster, manifest, preview, nodes, hide, most)
+    elif manifest["kind"] == TEMPLATE and not preview.pod_error:
+        open_ = any(n.outcome == Outcome.UNDECIDED for n in preview.nodes.values())
+        none = await _atogether(cluster, manifest, 0, (), hide)
+        counted = {}, replace(none, at_least=none.at_least or open_)
+    return CopiesAnswer(preview.revision, *counted, pod_error_sentence(preview))
+
+
+async def _acounted(
+    cluster: Cluster,
+    manifest: Json,
+    preview: Preview,
+    nodes: list[str],
+    hide: frozenset[str],
+    most: int = MOST_COPIES,
+) -> tuple[dict[str, Copies], Together | None]:
+    claims = [defaulted_claim(claim_of(manifest))]
+    counted = await async_engine_for(cluster).copies(
+        claims, nodes=nodes, most=most, budget=COPIES_SECONDS
+    )
+    if manifest["kind"] != TEMPLATE or preview.pod_error:
+        return counted.nodes, None
+    copies = counted.together.copies
+    if counted.together.at_least or len(nodes) < len(preview.fitting):
+        return counted.nodes, Together(copies, True)
+    found = await _atogether(cluster, manifest, copies, counted.placed, hide)
+    return counted.nodes, found
+
+
 async def _atogether(
-    cluster: Cluster, manifest: Json, counted: Counted, hide: frozenset[str]
+    cluster: Cluster,
+    manifest: Json,
+    copies: int,
+    placed: Iterable[list[Json]],
+    hide: frozenset[str],
 ) -> Together:
     """Ask once more where all copies are there, and say why no node can."""
-    taken = list(_copies(manifest, counted))
+    taken = list(_copies(manifest, placed))
     preview = await apreview(
         cluster, [claim_of(manifest)], overlay=taken, budget=COPIES_SECONDS
     )
-    copies = counted.together.copies
     question = await sync_to_async(question_of)(cluster, manifest, taken)
     if preview.fitting or question is None:
         return Together(copies, bool(preview.fitting))
@@ -94,10 +156,10 @@ async def _atogether(
     return Together(copies, False, tuple(reasons_of(why, hide)) if why else ())
 
 
-def _copies(manifest: Json, counted: Counted) -> Iterator[Json]:
+def _copies(manifest: Json, placed: Iterable[list[Json]]) -> Iterator[Json]:
     """Yield each copy as the claim that it would be."""
     claim = claim_of(manifest)
-    for number, results in enumerate(counted.placed, 1):
+    for number, results in enumerate(placed, 1):
         name = _("copy %(number)d") % {"number": number}
         metadata = {"namespace": claim["metadata"].get("namespace", ""), "name": name}
         yield {

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from claims.domain.defaulting import defaulted_claim
 from claims.domain.preview import claim_of
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from inventory.gateways.engine import AsyncEngine
 
 Json = dict[str, Any]
+Result = TypeVar("Result")
 
 BUDGET_SECONDS = 2.0
 # One proof may take so much of it.
@@ -100,7 +101,7 @@ async def achanges(
     found = ladders(question.asked, why.sets, question.ground, left)
     tries = [prover.climbed(ladder, place) for place, ladder in enumerate(found)]
     tries += _ended(prover, why, own)
-    return _chosen(await _within(tries, ends))
+    return _chosen(await within(tries, ends))
 
 
 async def aendings(
@@ -119,7 +120,7 @@ async def aendings(
         return []
     ends = time.monotonic() + BUDGET_SECONDS
     prover = _Prover(question, _likely(why.asks), len(why.asks), ends)
-    proven = await _within(_ended(prover, why, own), ends)
+    proven = await within(_ended(prover, why, own), ends)
     return sorted(proven, key=lambda each: each.rank)[:MOST_SHOWN]
 
 
@@ -146,7 +147,7 @@ async def _repaired(question: Question, preview: Preview, ends: float) -> list[P
     prover = _Prover(question, nodes[:MOST_NODES], len(nodes), ends)
     found = repairs(question.asked, question.ground)
     tries = [prover.climbed(ladder, place) for place, ladder in enumerate(found)]
-    return _chosen(await _within(tries, ends))
+    return _chosen(await within(tries, ends))
 
 
 def _most_left(why: Why) -> dict[str, int]:
@@ -172,10 +173,15 @@ def _likely(by_node: dict[str, tuple[AskReason, ...]]) -> list[str]:
     return ordered[:MOST_NODES]
 
 
-async def _within(
-    tries: Iterable[Coroutine[Any, Any, Proven | None]], ends: float
-) -> list[Proven]:
-    """Run the tries until the budget ends; what is not done by then is stopped."""
+async def within(
+    tries: Iterable[Coroutine[Any, Any, Result | None]], ends: float
+) -> list[Result]:
+    """Run the tries until the budget ends; what is not done by then is stopped.
+
+    Args:
+        tries: what fails with a PortalError counts as not done.
+        ends: on the monotonic clock.
+    """
     tasks = [asyncio.ensure_future(each) for each in tries]
     if not tasks:
         return []
@@ -189,7 +195,7 @@ async def _within(
     return [proven for task in done if (proven := _result(task)) is not None]
 
 
-def _result(task: asyncio.Future[Proven | None]) -> Proven | None:
+def _result(task: asyncio.Future[Result | None]) -> Result | None:
     error = task.exception()
     if error is None:
         return task.result()

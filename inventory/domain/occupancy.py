@@ -227,15 +227,26 @@ def largest_piece(
         offered: those of them that may be asked for; all by default.
     """
     wanted = placements if offered is None else offered
-    possible = [p for p in wanted if p.state == "possible"]
+    sizes = [size for _part, size in free_pieces(placements, wanted)]
+    anything = any(p.state == "possible" for p in wanted)
+    return max(sizes, default=None if anything else 0)
+
+
+def free_pieces(
+    placements: Sequence[Placement], offered: Sequence[Placement]
+) -> list[tuple[Part, int]]:
+    """Return what of a card can be had now, each with its bytes; of unknown size none.
+
+    Arguments as for `largest_piece`.
+    """
     held_partition = any(p.holds for p in placements if p.part.role == "partition")
-    sizes = [
-        p.part.memory - (shared_memory(p.holds) if p.part.shared else 0)
-        for p in possible
-        if p.part.memory is not None
+    return [
+        (p.part, p.part.memory - (shared_memory(p.holds) if p.part.shared else 0))
+        for p in offered
+        if p.state == "possible"
+        and p.part.memory is not None
         and not (held_partition and p.part.role == "whole" and not p.part.uses)
     ]
-    return max(sizes, default=None if possible else 0)
 
 
 def _taken_cells(card: Card, charge: _Charge) -> set[int]:

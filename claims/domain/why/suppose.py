@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from inventory.domain.engine import Row
 from inventory.domain.parse import parse_allocations
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from claims.domain.checks.world import World
 
@@ -98,22 +99,43 @@ def _drained(node: str, world: World) -> Supposed:
 def _tainted(target: str, world: World) -> Row:
     """A taint is laid on the device in its slice, as a driver would publish it."""
     device = world.devices.get(target)
-    body = (
-        world.find("ResourceSlice", "", device.slice_name)
-        if device is not None
-        else None
-    )
-    if device is None or body is None:
+    if device is None or world.find("ResourceSlice", "", device.slice_name) is None:
         raise NothingThere(target)
     taint = {"key": TAINT_KEY, "effect": "NoSchedule"}
-    devices = [
-        {**each, "taints": [*(each.get("taints") or []), taint]}
-        if isinstance(each, dict) and each.get("name") == device.name
-        else each
-        for each in body["spec"].get("devices") or []
-    ]
-    changed = {**body, "spec": {**body["spec"], "devices": devices}}
-    return Row("ResourceSlice", "", name_of(body), changed)
+    (row,) = republished(
+        [target], world, lambda each: {"taints": [*(each.get("taints") or []), taint]}
+    )
+    return row
+
+
+def republished(
+    devices: Iterable[str], world: World, change: Callable[[Json], Json]
+) -> list[Row]:
+    """Return the slices of some devices, by id, with members of those devices changed.
+
+    Args:
+        devices: ids; those that no slice publishes are passed over.
+        world: the cluster's.
+        change: a device as published → the members that it has instead.
+    """
+    named: dict[str, set[str]] = defaultdict(set)
+    for each in devices:
+        if (device := world.devices.get(each)) is not None:
+            named[device.slice_name].add(device.name)
+    rows = []
+    for slice_name, names in named.items():
+        body = world.find("ResourceSlice", "", slice_name)
+        if body is None:
+            continue
+        listed = [
+            {**each, **change(each)}
+            if isinstance(each, dict) and each.get("name") in names
+            else each
+            for each in body["spec"].get("devices") or []
+        ]
+        changed = {**body, "spec": {**body["spec"], "devices": listed}}
+        rows.append(Row("ResourceSlice", "", slice_name, changed))
+    return rows
 
 
 def _added(like: str, world: World) -> Iterator[Row]:
