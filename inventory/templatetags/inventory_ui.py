@@ -9,6 +9,7 @@ from django import template
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from inventory.models import Cluster
 from portal.core.templatetags.portal_ui import gib
 
 if TYPE_CHECKING:
@@ -269,3 +270,20 @@ def chart_words(chart: Chart) -> str:
         "least": gib(min(peaks)),
         "most": gib(max(peaks)),
     }
+
+
+@register.filter
+def unrecorded_words(cluster: Cluster) -> str:
+    """Return why nothing of a cluster's past is kept yet, and when that begins."""
+    if cluster.kind == Cluster.Kind.OFFLINE:
+        return _("An offline cluster is one snapshot, and has no history.")
+    if cluster.heard_at is None:
+        return _(
+            "The cluster was not read yet. Within a minute after that the first sample"
+            " is taken, then one every five minutes."
+        )
+    return _(
+        "Within a minute after a cluster was first read, the first sample is taken, then"
+        " one every five minutes. It shows up here by itself; if none comes, no worker"
+        " or no beat runs, or the cluster is not read any more."
+    )

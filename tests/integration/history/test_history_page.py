@@ -12,7 +12,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from inventory.models import HistorySample
+from inventory.models import Cluster, HistorySample
 from inventory.services.history import record
 
 HX = {"HX-Request": "true"}
@@ -113,10 +113,42 @@ def test_history_takes_any_address(query, recorded, browse, ada):
     rows(browse(ada), query)
 
 
-def test_history_of_nothing_says_why(load_fleets, browse, ada):
-    load_fleets("nvidia-t4-l40s")
+EMPTY = [
+    "history/",
+    "pools/gpu.nvidia.com/gpu-t4-a/",
+    "devices/gpu.nvidia.com/gpu-t4-a/gpu-0/",
+]
 
-    assert "Nothing recorded yet" in html(browse(ada), "/c/demo/history/")
+
+@pytest.mark.parametrize("path", EMPTY)
+@pytest.mark.parametrize(
+    ("kind", "heard", "words"),
+    [
+        (Cluster.Kind.OFFLINE, False, "An offline cluster is one snapshot"),
+        (Cluster.Kind.LIVE, False, "The cluster was not read yet."),
+        (Cluster.Kind.LIVE, True, "one every five minutes. It shows up here by itself"),
+    ],
+)
+def test_history_of_nothing_says_what_it_waits_for(
+    path, kind, heard, words, load_fleets, browse, ada
+):
+    cluster = load_fleets("nvidia-t4-l40s")
+    cluster.kind, cluster.heard_at = kind, timezone.now() if heard else None
+    cluster.save()
+
+    page = html(browse(ada), f"/c/demo/{path}")
+
+    assert "Nothing recorded yet" in page
+    assert words in page
+
+
+def test_an_empty_history_looks_again_soon(read_cluster, browse, ada):
+    cluster = read_cluster(timezone.now())
+    client = browse(ada)
+
+    assert 'hx-trigger="every 10s"' in html(client, "/c/demo/history/")
+    record(cluster, now=timezone.now())
+    assert 'hx-trigger="every 60s"' in html(client, "/c/demo/history/")
 
 
 def test_history_demands_signing_in(recorded, client):
