@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from portal.budgets.domain.limits import Figure
     from portal.budgets.models import AppliedQuota, Budget
-    from portal.budgets.queries.budgets import BudgetRow
     from portal.budgets.queries.quotas import QuotaRow
+    from portal.budgets.services.ledger import BudgetRow
     from portal.budgets.services.previewing import Asked, Charge
     from portal.budgets.services.quota_writing import QuotaPlan
 

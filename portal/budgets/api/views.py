@@ -22,9 +22,10 @@ from portal.api.operations import Operation, PageParameters
 from portal.api.views import ApiView
 from portal.budgets.api import documents, serializers
 from portal.budgets.domain.quotas import hard_of
-from portal.budgets.queries.budgets import rows_of, visible_to
+from portal.budgets.queries.budgets import visible_to
 from portal.budgets.queries.quotas import quotas_for
 from portal.budgets.services.editing import FIELDS, change_budget, make_budget
+from portal.budgets.services.ledger import rows_of
 from portal.budgets.services.previewing import preview_of
 from portal.budgets.services.quota_writing import apply_quota, try_quota
 from portal.core.keyset import Page, decoded, page_of, rows_after

@@ -38,22 +38,26 @@ NONE = Limit()
 class Open:
     """A booking that counts: what was asked, for how long, and what it holds.
 
+    What no booking knows of is one of nothing, without an end.
+
     Attributes:
         booked: what it may take at most.
         held: what its claims hold now; a template's can be more than was booked.
+        waits: what those of its claims ask for that hold nothing yet.
         until: when it ends by itself; None for never.
     """
 
     booked: Amounts
     held: Amounts
-    until: datetime | None
+    waits: Amounts = NOTHING
+    until: datetime | None = None
 
     @property
     def counted(self) -> Amounts:
         """The larger of both, measure by measure."""
-        both = largest([self.booked, self.held])
+        both = largest([self.booked, self.held + self.waits])
         # What it holds is known, whatever was not known when it was asked.
-        unsure = self.held.vram_at_least or (
+        unsure = (self.held + self.waits).vram_at_least or (
             self.booked.vram_at_least and self.held == NOTHING
         )
         return Amounts(
@@ -194,22 +198,18 @@ def figures(
 
 def taken_of(
     opened: Iterable[Open],
-    others: Iterable[Amounts],
     *,
     now: datetime,
     month_end: datetime,
     hours: float = 0.0,
     hours_at_least: bool = False,
 ) -> Taken:
-    """Return what is taken: by open bookings, and by what the portal did not make."""
+    """Return what is taken: by open bookings, and by what no booking knows of."""
     used = counted = NOTHING
     ahead = 0.0
     for one in opened:
         used, counted = used + one.held, counted + one.counted
         ahead += hours_ahead(one.counted.gpus, one.until, now, month_end)
-    for held in others:
-        used, counted = used + held, counted + held
-        ahead += hours_ahead(held.gpus, None, now, month_end)
     return Taken(used, counted, hours, hours_at_least, ahead)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -11,18 +10,11 @@ from django.utils import timezone
 
 from claims.domain.lifecycle import IN_CLUSTER, State
 from portal.accounts.domain.roles import Permission
-from portal.budgets.domain.amounts import NOTHING
-from portal.budgets.domain.limits import (
-    Figure,
-    Open,
-    Taken,
-    figures,
-    month_of,
-    taken_of,
-)
+from portal.budgets.domain.amounts import NOTHING, Amounts
+from portal.budgets.domain.limits import Open, Taken, month_of, taken_of
 from portal.budgets.models import Booking, Budget
 from portal.budgets.queries.hours import hours_held
-from portal.budgets.queries.use import Held, held_by_tenant
+from portal.budgets.queries.use import Held
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,15 +29,6 @@ _COUNTS = Q(
         *(State.SUBMITTED, State.PENDING_APPROVAL, State.APPROVED, State.APPLYING),
     ]
 ) | Q(claim_request__state__in=list(IN_CLUSTER)) & ~Q(claim_request__object_uid="")
-
-
-@dataclass(frozen=True, slots=True)
-class BudgetRow:
-    """A budget and how it stands."""
-
-    budget: Budget
-    taken: Taken
-    figures: tuple[Figure, ...]
 
 
 def visible_to(user: User) -> QuerySet[Budget]:
@@ -88,7 +71,7 @@ def taken(
 
     Args:
         budget: which.
-        held: what claims of its tenant hold now.
+        held: what claims of its tenant hold, or wait for.
         bookings: open ones of its tenant.
         now: the moment.
         without: key of a request whose own booking and claims do not count.
@@ -108,13 +91,13 @@ def taken(
         known.add(public_id)
         if request.pk == without:
             continue
-        holds = sum((h.amounts for h in mine if h.request == public_id), NOTHING)
-        opened.append(Open(booking.amounts, holds, request.expires_at))
-    others = [one.amounts for one in mine if one.request not in known]
+        own = [one for one in mine if one.request == public_id]
+        opened.append(Open(booking.amounts, *_sums(own), until=request.expires_at))
+    foreign = [one for one in mine if one.request not in known]
+    opened.append(Open(NOTHING, *_sums(foreign)))
     over, at_least = hours or hours_held(budget, begin, now)
     return taken_of(
         opened,
-        others,
         now=now,
         month_end=end,
         hours=over,
@@ -122,16 +105,12 @@ def taken(
     )
 
 
-def rows_of(budgets: Iterable[Budget], *, now: datetime) -> list[BudgetRow]:
-    """Return budgets with how they stand; some queries a tenant."""
-    rows = []
-    held: dict[int, list[Held]] = {}
-    bookings: dict[int, list[Booking]] = {}
-    for budget in budgets:
-        key = budget.tenant_id
-        if key not in held:
-            held[key] = held_by_tenant(budget.tenant)
-            bookings[key] = open_bookings(budget.tenant)
-        found = taken(budget, held[key], bookings[key], now=now)
-        rows.append(BudgetRow(budget, found, tuple(figures(budget.limits, found))))
-    return rows
+def _sums(claims: Iterable[Held]) -> tuple[Amounts, Amounts]:
+    """Return what claims hold together, and what they wait for."""
+    holds = waits = NOTHING
+    for one in claims:
+        if one.waits:
+            waits = waits + one.amounts
+        else:
+            holds = holds + one.amounts
+    return holds, waits

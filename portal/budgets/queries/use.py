@@ -27,6 +27,7 @@ class Held:
     Attributes:
         request: id of the claim request that it says it comes from, or "". Where
             that is forged, it counts with that request all the same.
+        waits: it has no devices yet, and this is what it asks for.
     """
 
     cluster: str
@@ -34,6 +35,7 @@ class Held:
     claim: str
     request: str
     amounts: Amounts
+    waits: bool = False
 
 
 def held_by_tenant(tenant: Tenant) -> list[Held]:

@@ -19,8 +19,8 @@ from portal.accounts.models import User
 from portal.budgets.domain.limits import Figure, Level, figures, hours_ahead, month_of
 from portal.budgets.models import Booking, Budget
 from portal.budgets.queries.budgets import budgets_over, open_bookings, taken
-from portal.budgets.queries.use import Held, held_by_tenant
-from portal.budgets.services.ledger import waiting_claims
+from portal.budgets.queries.use import Held
+from portal.budgets.services.ledger import counted_claims
 from portal.budgets.services.needing import Need, need_in
 from portal.budgets.services.wording import (
     amount_text,
@@ -65,10 +65,7 @@ class BudgetJudge:
         budgets = list(rows)
         if not budgets:
             return Ruling(outcome=Outcome.AUTO, detail=detail)
-        detail["held"] = [
-            *held_by_tenant(wish.tenant),
-            *waiting_claims(wish.tenant),
-        ]
+        detail["held"] = counted_claims(wish.tenant)
         judged = against(
             budgets,
             need,

@@ -16,18 +16,17 @@ from claims.domain.manifest import CLAIM, request_id_of
 from inventory.models import Cluster, KubeObject
 from portal.accounts.models import TenantNamespace
 from portal.budgets.domain.amounts import Amounts, Measure
-from portal.budgets.domain.limits import NONE, figures, month_of
+from portal.budgets.domain.limits import NONE, Figure, Taken, figures, month_of
 from portal.budgets.queries.budgets import open_bookings, taken
 from portal.budgets.queries.hours import hours_held
 from portal.budgets.queries.use import Held, held_by_tenant
 from portal.budgets.services.needing import need_lately
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
     from portal.accounts.models import Tenant
-    from portal.budgets.domain.limits import Taken
     from portal.budgets.models import Booking, Budget
     from portal.budgets.services.gating import Judged
 
@@ -66,10 +65,11 @@ def ledger_of(tenant: Tenant, budgets: Sequence[Budget], *, now: datetime) -> Le
     )
 
 
-def waiting_claims(tenant: Tenant) -> list[Held]:
-    """Return what a tenant's claims ask for that hold nothing yet."""
+def counted_claims(tenant: Tenant) -> list[Held]:
+    """Return what a tenant's claims hold, or ask for while they hold nothing."""
     rows = TenantNamespace.objects.filter(tenant=tenant)
-    return _waiting(frozenset(rows.values_list("cluster", "namespace")))[0]
+    waiting, _uids = _waiting(frozenset(rows.values_list("cluster", "namespace")))
+    return [*held_by_tenant(tenant), *waiting]
 
 
 def _waiting(spaces: frozenset[tuple[str, str]]) -> tuple[list[Held], list[str]]:
@@ -94,8 +94,33 @@ def _waiting(spaces: frozenset[tuple[str, str]]) -> tuple[list[Held], list[str]]
             if not (body.get("status") or {}).get("allocation"):
                 amounts = need_lately(cluster, body).amounts
                 request = request_id_of({"metadata": body.get("metadata") or {}})
-                held.append(Held(cluster.name, namespace, name, request, amounts))
+                one = Held(cluster.name, namespace, name, request, amounts, waits=True)
+                held.append(one)
     return held, uids
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetRow:
+    """A budget and how it stands."""
+
+    budget: Budget
+    taken: Taken
+    figures: tuple[Figure, ...]
+
+
+def rows_of(budgets: Iterable[Budget], *, now: datetime) -> list[BudgetRow]:
+    """Return budgets with how they stand; some queries a tenant."""
+    rows = []
+    held: dict[int, list[Held]] = {}
+    bookings: dict[int, list[Booking]] = {}
+    for budget in budgets:
+        key = budget.tenant_id
+        if key not in held:
+            held[key] = counted_claims(budget.tenant)
+            bookings[key] = open_bookings(budget.tenant)
+        found = taken(budget, held[key], bookings[key], now=now)
+        rows.append(BudgetRow(budget, found, tuple(figures(budget.limits, found))))
+    return rows
 
 
 def judged_with(

@@ -14,9 +14,8 @@ from claims.services.checking import world_of
 from inventory.domain.quantity import quantity_or_zero
 from portal.budgets.domain.quotas import QuotaLine, lines_of
 from portal.budgets.queries.budgets import budgets_over
-from portal.budgets.queries.use import held_by_tenant
 from portal.budgets.services.gating import Judged, against
-from portal.budgets.services.ledger import waiting_claims
+from portal.budgets.services.ledger import counted_claims
 from portal.budgets.services.needing import Need, need_in
 
 if TYPE_CHECKING:
@@ -67,9 +66,8 @@ def preview_of(
     judged: Judged = []
     if tenant is not None:
         budgets = list(budgets_over(tenant, cluster.name, namespace))
-        if budgets:
-            held = [*held_by_tenant(tenant), *waiting_claims(tenant)]
-            judged = against(budgets, need, held, now=now, until=until)
+        held = counted_claims(tenant) if budgets else []
+        judged = against(budgets, need, held, now=now, until=until)
     return Asked(need, judged, tuple(_charges(cluster, dict(manifest))))
 
 

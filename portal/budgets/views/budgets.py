@@ -21,9 +21,10 @@ from portal.accounts.models import Tenant, TenantNamespace
 from portal.budgets.domain.quotas import hard_of
 from portal.budgets.forms import LimitsForm, NewBudgetForm, QuotaForm
 from portal.budgets.models import Budget
-from portal.budgets.queries.budgets import rows_of, visible_to
+from portal.budgets.queries.budgets import visible_to
 from portal.budgets.queries.quotas import quotas_for
 from portal.budgets.services.editing import BudgetRefused, change_budget, make_budget
+from portal.budgets.services.ledger import rows_of
 from portal.budgets.services.quota_writing import apply_quota, try_quota
 from portal.core.errors import PortalError
 from portal.core.http import PortalRequest, fragment

@@ -11,6 +11,7 @@ from django.utils import timezone
 from inventory.models import KubeObject
 from portal.admission.models import AdmissionDecision, AdmittedClaim
 from portal.admission.services import budgeting
+from portal.budgets.services.ledger import rows_of
 from portal.core.errors import PortalError
 from tests.integration.admission.reviews import (
     ADA,
@@ -44,6 +45,20 @@ def wish(gpus, ask):
         return ask(body, user, dry_run=dry_run, extra=extra)
 
     return do
+
+
+def stored(where, body):
+    """Store a claim as the inventory would that saw it."""
+    return KubeObject.objects.create(
+        cluster=where,
+        kind="ResourceClaim",
+        namespace=SPACE,
+        name=body["metadata"]["name"],
+        uid=body["metadata"]["uid"],
+        body=body,
+        revision=where.revision,
+        seen_at=timezone.now(),
+    )
 
 
 def test_what_is_within_is_admitted_and_what_is_over_gets_the_figures(wish, budget):
@@ -134,16 +149,7 @@ def test_a_claim_that_waits_counts_for_webhook_and_portal(
 ):
     budget(cards_hard=2)
     body = claim(SPACE, "waits", deviceClassName=GPU_CLASS, count=2)
-    row = KubeObject.objects.create(
-        cluster=gpus,
-        kind="ResourceClaim",
-        namespace=SPACE,
-        name="waits",
-        uid=body["metadata"]["uid"],
-        body=body,
-        revision=gpus.revision,
-        seen_at=timezone.now(),
-    )
+    row = stored(gpus, body)
     assert wish("a")["allowed"] is False
     with pytest.raises(PortalError, match="0 cards of the 2 cards"):
         submitted()
@@ -221,3 +227,13 @@ def test_a_review_costs_few_queries(
     # A savepoint and its end, the lock, what is on its way, and the row that counts.
     with django_assert_max_num_queries(5):
         assert wish("b")["allowed"] is True
+
+
+def test_what_waits_is_shown_as_counted_and_not_as_used(wish, budget, gpus):
+    row = budget(cards_hard=4)
+    body = claim(SPACE, "waits", deviceClassName=GPU_CLASS, count=2)
+    stored(gpus, body)
+
+    [shown] = rows_of([row], now=timezone.now())
+
+    assert (shown.taken.used.cards, shown.taken.counted.cards) == (0, 2)

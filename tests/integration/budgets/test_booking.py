@@ -14,8 +14,9 @@ from claims.models import ClaimRequest
 from claims.services.ending import cancel
 from claims.services.submit import SubmitRefused
 from portal.budgets.models import Booking
-from portal.budgets.queries.budgets import open_bookings, rows_of
+from portal.budgets.queries.budgets import open_bookings
 from portal.budgets.services.gating import OverBudget
+from portal.budgets.services.ledger import rows_of
 from portal.notices.models import Notice
 
 GIB = 2**30
