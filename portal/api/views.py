@@ -287,7 +287,7 @@ def _checked(kind: AnySerializer, data: Any) -> Json:
 
 
 def _refuse_unknown(known: Iterable[str], data: Mapping[str, Any]) -> None:
-    unknown = [name for name in data if name not in set(known) | {"fields"}]
+    unknown = [name for name in data if name not in set(known)]
     if unknown and not hasattr(data, "getlist"):
         raise exceptions.ValidationError(
             {str(name): [_("There is no such member.")] for name in unknown}

@@ -223,6 +223,7 @@ def test_a_manifest_that_is_none_is_refused_at_its_place(
         ({}, "#/cluster"),
         ({"cluster": "demo", "manifest": []}, "#/manifest"),
         ({"cluster": "demo", "manifest": {}, "colour": "red"}, "#/colour"),
+        ({"cluster": "demo", "manifest": {}, "fields": ["id"]}, "#/fields"),
         ({"cluster": "demo", "manifest": {}, "endsAt": "soon"}, "#/endsAt"),
         ([], "#"),
     ],
