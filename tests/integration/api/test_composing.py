@@ -9,6 +9,7 @@ import pytest
 from claims.models import ComposeDraft
 from tests.integration.api.conftest import call  # noqa: F401
 
+COUNT = "requests-0-alternatives-0-count"
 CLAIM = {
     "apiVersion": "resource.k8s.io/v1",
     "kind": "ResourceClaim",
@@ -109,3 +110,58 @@ def test_a_request_may_not_revise_what_is_not_there(caller):
     refused = caller.post("claim-requests", body)
     assert refused.status_code == 422
     assert refused.json()["errors"][0]["pointer"] == "#/revises"
+
+
+def test_a_new_version_says_what_it_is_a_version_of(call, ada, active, template):  # noqa: F811
+    old, caller = active(template()), call(ada)
+    newer = template(count=2)
+    body = {"cluster": "demo", "manifest": newer, "revises": str(old.public_id)}
+
+    made = caller.post("claim-requests", body)
+
+    assert made.status_code == 202, made.content
+    assert made.json()["revises"] == str(old.public_id)
+    assert made.json()["preset"] is None
+    again = caller.get(f"claim-requests/{made.json()['id']}").json()
+    assert again["revises"] == str(old.public_id)
+    assert caller.get(f"claim-requests/{old.public_id}").json()["revises"] is None
+
+
+def test_what_a_preset_gave_is_submitted_as_of_it(call, ada, dora, cluster):  # noqa: F811
+    gpus = {"name": "gpus", "exactly": {"deviceClassName": "gpu.example.com"}}
+    gpus["exactly"]["count"] = 2
+    preset = {
+        "name": "two",
+        "title": "Two",
+        "description": "Two devices.",
+        "category": "Whole GPUs",
+        "fields": {COUNT: {"min": "1", "max": "4"}},
+        "manifest": {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "ResourceClaim",
+            "metadata": {"name": "two"},
+            "spec": {"devices": {"requests": [gpus]}},
+        },
+    }
+    assert call(dora).post("presets", preset).status_code == 201
+    caller = call(ada)
+    asked = {
+        "name": f"p-{uuid.uuid4().hex[:8]}",
+        "namespace": "ai-serving",
+        "values": {COUNT: "3"},
+    }
+    answer = caller.post("clusters/demo/presets/two/render", asked)
+    assert answer.status_code == 200, answer.content
+    rendered = answer.json()
+    body = {"cluster": "demo", "manifest": rendered["manifest"], "preset": "two"}
+
+    made = caller.post("claim-requests", body)
+
+    assert made.status_code == 202, made.content
+    assert made.json()["preset"] == {"name": "two", "version": 1}
+    exactly = rendered["manifest"]["spec"]["devices"]["requests"][0]["exactly"]
+    assert exactly["count"] == 3
+    exactly["count"] = 5
+    refused = caller.post("claim-requests", body)
+    assert refused.status_code == 422
+    assert refused.json()["errors"][0]["pointer"] == "#/preset"
