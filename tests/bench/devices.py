@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import resource
 import statistics
 import time
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from django.core.cache import cache
-from django.db import connection, transaction
 from django.test import Client
 from django.utils import timezone
 
-from inventory.models import Cluster
+from inventory.models import Device, Pool
 from portal.accounts.models import User
 from portal.core.keyset import encoded
-from tests.integration.api.test_size import COUNT, DEVICES, PER_POOL, POOLS
+from tests.bench.serving import serving
+from tests.integration.api.sizes import COUNT, begin, fill, peak
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import httpx
 
 NAME = "bench-devices"
 ROUNDS = 15
@@ -23,40 +28,49 @@ LATE = encoded(["net.example.com", "node-0999", "nic-049", 2**62])
 
 
 @dataclass(frozen=True)
+class Streamed:
+    """Seconds of a whole stream, its bytes, and the server's memory before and at most."""
+
+    seconds: float
+    size: int
+    before: int
+    most: int
+
+    @property
+    def grown(self) -> int:
+        """What the stream added, bytes."""
+        return self.most - self.before
+
+
+@dataclass(frozen=True)
 class Figures:
-    """Seconds of the first and a last page; bytes that a stream added, by format."""
+    """Seconds of the first and a last page; whole streams by format."""
 
     first: float
     last: float
-    grown: dict[str, int]
+    streams: dict[str, Streamed]
+
+    @property
+    def grown(self) -> dict[str, int]:
+        """Bytes that a stream added, by format."""
+        return {kind: each.grown for kind, each in self.streams.items()}
 
 
 def measure() -> Figures:
     """Fill a cluster, measure over REST, and take it all back."""
-    with transaction.atomic():
-        _fill()
+    cluster = fill(NAME, COUNT, timezone.now())
+    try:
         user, _made = User.objects.get_or_create(username="bench")
         client = Client(headers={"host": "localhost"})
         client.force_login(user)
         first, last = _pages(client)
-        grown = {kind: _grown(client, kind) for kind in ("ndjson", "csv")}
-        transaction.set_rollback(True)
-    return Figures(first, last, grown)
-
-
-def _fill() -> None:
-    cluster = Cluster.objects.create(
-        name=NAME,
-        kind="offline",
-        kubernetes_version="1.37.2",
-        revision=1,
-        heard_at=timezone.now(),
-    )
-    with connection.cursor() as cursor:
-        cursor.execute(POOLS, [cluster.pk, COUNT // PER_POOL - 1])
-        values = [cluster.pk, PER_POOL, PER_POOL, PER_POOL, COUNT - 1]
-        cursor.execute(DEVICES, values)
-        cursor.execute("ANALYZE inventory_device")
+        with serving() as (web, pid):
+            streams = {kind: _streamed(web, pid, kind) for kind in ("ndjson", "csv")}
+        return Figures(first, last, streams)
+    finally:
+        for kind in (Device, Pool):
+            kind.objects.filter(cluster=cluster).delete()
+        cluster.delete()
 
 
 def _pages(client: Client) -> tuple[float, float]:
@@ -75,9 +89,20 @@ def _pages(client: Client) -> tuple[float, float]:
     return statistics.median(taken[0]), statistics.median(taken[1])
 
 
-def _grown(client: Client, kind: str) -> int:
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    answer = client.get(f"/api/v1/clusters/{NAME}/devices.{kind}")
-    lines = sum(part.count(b"\n") for part in answer.streaming_content)
+def _streamed(client: httpx.Client, pid: int, kind: str) -> Streamed:
+    """Read a whole stream over HTTP, after a page that warms what every request needs."""
+    path = f"/api/v1/clusters/{NAME}/devices"
+    client.get(path, params={"limit": 500}).raise_for_status()
+    before, began = begin(pid), time.perf_counter()
+    with client.stream("GET", f"{path}.{kind}") as answer:
+        lines, size = _counted(answer.iter_raw())
     assert lines >= COUNT, lines
-    return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+    return Streamed(time.perf_counter() - began, size, before, peak(pid))
+
+
+def _counted(parts: Iterator[bytes]) -> tuple[int, int]:
+    lines = size = 0
+    for part in parts:
+        lines += part.count(b"\n")
+        size += len(part)
+    return lines, size

@@ -26,6 +26,13 @@ START_SECONDS = 60.0
 @contextmanager
 def served() -> Iterator[httpx.Client]:
     """Serve the portal in a process of its own; give an admin's client of its API."""
+    with serving() as (client, _pid):
+        yield client
+
+
+@contextmanager
+def serving() -> Iterator[tuple[httpx.Client, int]]:
+    """Serve the portal so; give the client, and the id of the process."""
     user, _made = User.objects.get_or_create(
         username="bench", defaults={"roles": ["admin"]}
     )
@@ -47,7 +54,7 @@ def served() -> Iterator[httpx.Client]:
             timeout=60,
         ) as client:
             _wait(client)
-            yield client
+            yield client, process.pid
     finally:
         process.terminate()
         process.wait()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import resource
+import tracemalloc
 
 import pytest
 from django.db import connection
@@ -10,45 +10,16 @@ from django.test import AsyncClient
 from django.test.utils import CaptureQueriesContext
 
 from inventory.domain.visibility import Viewer
-from inventory.models import Cluster
 from inventory.queries.device_search import DeviceSearch, search_page
 from inventory.queries.devices import DeviceFilter
 from portal.core.keyset import encoded
-
-COUNT, PER_POOL = 100_000, 100
-POOLS = """
-INSERT INTO inventory_pool (cluster_id, driver, name, generation,
-  expected_slice_count, seen_slice_count, node_name, verdict, problem)
-SELECT %s, 'net.example.com', 'node-' || to_char(n, 'FM0000'), 1, 1, 1,
-  'node-' || to_char(n, 'FM0000'), 'complete', ''
-FROM generate_series(0, %s) n
-"""
-DEVICES = """
-INSERT INTO inventory_device (cluster_id, driver, pool, name, slice_name, node_name,
-  attributes, capacity, consumes_counters, taints, allow_multiple_allocations)
-SELECT %s, 'net.example.com', 'node-' || to_char(n / %s, 'FM0000'),
-  'nic-' || to_char(n %% %s, 'FM000'), 'slice', 'node-' || to_char(n / %s, 'FM0000'),
-  '{"net.example.com/mtu": {"int": 9000}}', '{}', '[]', '[]', false
-FROM generate_series(0, %s) n
-"""
+from tests.integration.api.sizes import COUNT, PER_POOL, begin, fill, peak
 
 
 @pytest.fixture
 def large(db, now):
     """Return a cluster of 100,000 devices in 1,000 pools."""
-    cluster = Cluster.objects.create(
-        name="demo",
-        kind="offline",
-        kubernetes_version="1.37.2",
-        revision=1,
-        heard_at=now,
-    )
-    with connection.cursor() as cursor:
-        cursor.execute(POOLS, [cluster.pk, COUNT // PER_POOL - 1])
-        values = [cluster.pk, PER_POOL, PER_POOL, PER_POOL, COUNT - 1]
-        cursor.execute(DEVICES, values)
-        cursor.execute("ANALYZE inventory_device")
-    return cluster
+    return fill("demo", COUNT, now)
 
 
 def rows_read(do):
@@ -70,10 +41,6 @@ def _most(plan):
     return max([own, *map(_most, plan.get("Plans", []))])
 
 
-def peak_bytes():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-
 @pytest.mark.slow
 def test_late_pages_and_whole_streams_cost_no_more_for_their_size(large, call, ada):
     def page(cursor):
@@ -89,12 +56,39 @@ def test_late_pages_and_whole_streams_cost_no_more_for_their_size(large, call, a
     assert rows_read(lambda: page(late)) < 5 * PER_POOL
 
     for kind, more in (("ndjson", 0), ("csv", 1)):
-        before = peak_bytes()
+        before = begin()
         answer = call(ada).get(f"clusters/demo/devices.{kind}")
         lines = sum(part.count(b"\n") for part in answer.streaming_content)
         assert lines == COUNT + more
-        grown = peak_bytes() - before
+        grown = peak() - before
         assert grown < 48 * 2**20, f"{kind}: {grown / 2**20:.0f} MiB"
+
+
+def traced(caller, cluster, kind):
+    """Return the lines of a stream, and the most bytes that Python held for it."""
+    tracemalloc.start()
+    try:
+        answer = caller.get(f"clusters/{cluster}/devices.{kind}")
+        lines = sum(part.count(b"\n") for part in answer.streaming_content)
+        return lines, tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(("kind", "head"), [("ndjson", 0), ("csv", 1)])
+def test_four_times_the_rows_take_no_more_memory(kind, head, call, ada, now):
+    caller = call(ada)
+    fill("few", 2_000, now)
+    fill("many", 8_000, now)
+    for name in ("few", "many"):  # what is kept of a cluster once it was asked for
+        caller.get(f"clusters/{name}/devices?limit=1")
+    list(caller.get(f"clusters/few/devices.{kind}").streaming_content)
+
+    few, less = traced(caller, "few", kind)
+    many, more = traced(caller, "many", kind)
+
+    assert (few - head, many - head) == (2_000, 8_000)
+    assert more < 1.25 * less, f"{less / 2**20:.1f} MiB, then {more / 2**20:.1f} MiB"
 
 
 @pytest.fixture
