@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from portal.adoption.views import convert, mapping, plan, readiness, savings
+from portal.adoption.views import convert, mapping, needs, plan, readiness, savings
 
 app_name = "adoption"
 urlpatterns = [
@@ -19,6 +19,8 @@ urlpatterns = [
         plan.plan_manifest,
         name="plan-manifest",
     ),
+    path("c/<str:cluster>/adoption/needs/", needs.needs_page, name="needs"),
+    path("c/<str:cluster>/adoption/needs/ask/", needs.needs_ask, name="needs-ask"),
     path("c/<str:cluster>/adoption/savings/", savings.savings_page, name="savings"),
     path(
         "c/<str:cluster>/adoption/savings.csv", savings.savings_csv, name="savings-csv"

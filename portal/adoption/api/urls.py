@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from portal.adoption.api import converting, mapping, migration, views
+from portal.adoption.api import converting, mapping, migration, needs, views
 
 C = "clusters/<str:cluster>/adoption"
 urlpatterns: list[URLPattern] = [
     path(f"{C}/readiness", views.ReadinessView.as_view(), name="readiness"),
+    path(f"{C}/savings", needs.SavingsView.as_view(), name="savings"),
+    path(f"{C}/needs", needs.NeedList.as_view(), name="need-list"),
+    path(f"{C}/needs/questions", needs.QuestionView.as_view(), name="need-questions"),
+    path(f"{C}/needs/answers", needs.AnswerView.as_view(), name="need-answers"),
     path(f"{C}/workloads", converting.WorkloadList.as_view(), name="convertible-list"),
     path(f"{C}/convert", converting.ConvertView.as_view(), name="convert"),
     path(

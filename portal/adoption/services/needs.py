@@ -90,13 +90,13 @@ def workload_uses(cluster: Cluster, user: User) -> list[WorkloadUse]:
     seen = None
     if not user.may(Permission.SEE_HOLDERS):
         seen = namespaces_of(user, cluster.name)
-    return _grouped(cluster, uses_in(cluster, seen, peaks_of(cluster).of))
+    return by_workload(cluster, uses_in(cluster, seen, peaks_of(cluster).of))
 
 
 def own_workload_uses(cluster: Cluster, user: User) -> list[WorkloadUse]:
     """Return those of a person's own namespaces: the ones that they may tell of."""
     spaces = namespaces_of(user, cluster.name)
-    return _grouped(cluster, uses_in(cluster, spaces, peaks_of(cluster).of))
+    return by_workload(cluster, uses_in(cluster, spaces, peaks_of(cluster).of))
 
 
 def ask_owners(
@@ -184,7 +184,8 @@ def gib_of(text: str) -> int:
     return round(found * GIB) if 0 < found <= MOST_GIB else 0
 
 
-def _grouped(cluster: Cluster, uses: Iterable[PodUse]) -> list[WorkloadUse]:
+def by_workload(cluster: Cluster, uses: Iterable[PodUse]) -> list[WorkloadUse]:
+    """Return pods by what made them, most cards first, beside what was asked."""
     by_key: dict[Workload, list[PodUse]] = defaultdict(list)
     for use in uses:
         by_key[use.workload].append(use)

@@ -13,6 +13,7 @@ from portal.accounts.decorators import requires
 from portal.accounts.domain.roles import Permission
 from portal.adoption.domain.savings import NEEDS_MEMORY
 from portal.adoption.queries.savings import savings_in
+from portal.adoption.services.needs import by_workload
 from portal.adoption.services.peaks import peaks_of
 from portal.core.http import fragment
 
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 
     from portal.core.http import PortalRequest
 
+# Whose owner would know better.
+_UNTOLD = frozenset({"", "measured"})
+# Workloads to ask about; the one with the most cards first.
+MOST_SHOWN = 100
 HEADER = (
     *("namespace", "pod", "product", "cards"),
     *("card_memory_bytes", "need_bytes_per_card", "stranded_bytes"),
@@ -41,10 +46,14 @@ def savings_page(request: PortalRequest, cluster: str) -> HttpResponse:
         "found": found,
         "unknown": sum(not use.is_known for use in found.uses),
         "measured": sum(use.source == "measured" for use in found.uses),
+        "told": sum(use.source == "owner" for use in found.uses),
         "peaks": peaks,
         "annotation": NEEDS_MEMORY,
     }
     template = fragment("adoption/savings.html", "live", request)
+    if "#" not in template:
+        asked = [u for u in by_workload(row, found.uses) if u.source in _UNTOLD]
+        context |= {"asked": asked[:MOST_SHOWN], "more": len(asked) - MOST_SHOWN}
     return render(request, template, context)
 
 

@@ -20,12 +20,9 @@ from django.urls import URLResolver, get_resolver
 from django.utils import timezone
 
 from portal.accounts.domain.scopes import Scope
-from portal.accounts.models import ApiToken, User
 from portal.accounts.tokens import make_token
-from portal.core.secrets import encrypt
-from portal.notices.models import Delivery, Notice, Subscription
 from tests.integration.api.conftest import Caller
-from tests.integration.api.stored import make_request
+from tests.integration.api.stored import make_own, make_request
 
 ROLES = ("anonymous", "ada", "cleo", "ben", "dora", "eli")
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
@@ -217,6 +214,12 @@ TABLE: dict[str, dict[str, str]] = {
     "adoption:convert": {"GET": EVERYBODY, "POST": EVERYBODY},
     "adoption:savings-csv": {"GET": "sffaaa"},
     "adoption:mapping": {"GET": "sfffaf", "POST": "sfffaf"},
+    "adoption:needs": {"GET": EVERYBODY, "POST": EVERYBODY},
+    "adoption:needs-ask": {"POST": "sfffaf"},
+    "api:savings": {"GET": "sffaaa"},
+    "api:need-list": READ,
+    "api:need-questions": {"POST": "sfffaf"},
+    "api:need-answers": {"POST": EVERYBODY},
     "api:readiness": {"GET": "sffaaa"},
     "api:convertible-list": {"GET": EVERYBODY},
     "api:convert": {"POST": EVERYBODY},
@@ -373,29 +376,7 @@ def world(load_fleets, held_claims, ada, cleo, ben, dora, eli, settings):
     cluster = load_fleets("nvidia-t4-l40s", extra=whole)
     now = timezone.now()
     make_request(PUBLIC_ID, ada, cluster, now)
-    token, _secret = make_token(user=ada, name="x", scopes=[], days=1, now=now)
-    ApiToken.objects.filter(pk=token.pk).update(public_id=PUBLIC_ID)
-    row = Subscription.objects.create(
-        public_id=PUBLIC_ID,
-        person=ada,
-        name="x",
-        channel="webhook",
-        created_at=now,
-        address_encrypted=encrypt("https://hooks.example.com/"),
-        events=[],
-    )
-    notice = Notice.objects.create(event="claim.active", subject="x", url="/", at=now)
-    Delivery.objects.create(
-        public_id=PUBLIC_ID,
-        notice=notice,
-        subscription=row,
-        status="failed",
-        created_at=now,
-        changed_at=now,
-    )
-    User.objects.create(
-        pk=900_001, username="service:orchid:x", service_of=ada.tenants.get()
-    )
+    make_own(PUBLIC_ID, ada, now, pk=900_001)
     people = {"ada": ada, "cleo": cleo, "ben": ben, "dora": dora, "eli": eli}
     return {"anonymous": None, **people}
 
