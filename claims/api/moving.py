@@ -141,9 +141,13 @@ def moves_document(found: Moves, hidden: frozenset[str]) -> Json:
     """Return moves as JSON; claims of hidden namespaces are null."""
     return {
         "revision": found.revision,
-        "products": [
-            {"product": name or None, "largest": largest}
-            for name, largest in found.largest.items()
+        "kinds": [
+            {
+                "product": each.product or None,
+                "kind": each.kind,
+                "largest": each.largest,
+            }
+            for each in found.kinds
         ],
         "moves": [_move(each, hidden) for each in found.moves],
         "notLookedAt": found.not_looked_at,
@@ -154,9 +158,11 @@ def _move(move: Move, hidden: frozenset[str]) -> Json:
     namespace, name = move.claim
     claim = None if namespace in hidden else {"namespace": namespace, "name": name}
     return {
-        "product": move.product or None,
+        "product": move.candidate.card.product or None,
+        "kind": move.candidate.card.kind,
         "frees": {
-            "profile": move.piece.name,
+            "profile": move.piece.profile or None,
+            "role": move.piece.role,
             "memory": move.piece.size,
             "device": move.device,
             "largestNow": move.candidate.largest,

@@ -10,6 +10,7 @@ from claims.api.parameters import YamlParameters
 from claims.services.copies import MOST_COPIES
 
 MOST_ASKED = 1_000
+KINDS = ["whole", "dynamic", "static", "shares"]
 
 
 class CopiesBody(s.Serializer[Any]):
@@ -76,16 +77,18 @@ class MovedClaim(s.Serializer[Any]):
 
 
 class FreedPiece(s.Serializer[Any]):
-    profile = s.CharField(help_text="Of a partition; whole or passthrough of a card.")
+    profile = s.CharField(allow_null=True, help_text="Of a partition.")
+    role = s.ChoiceField(["whole", "partition", "passthrough"])
     memory = s.IntegerField(help_text="Bytes.")
     device = s.CharField(help_text="As pool/device.")
     largestNow = s.IntegerField(
-        help_text="Bytes of the largest piece of any card of the product."
+        help_text="Bytes of the largest piece that any card of its kind gives."
     )
 
 
-class ProductPiece(s.Serializer[Any]):
+class CardKind(s.Serializer[Any]):
     product = s.CharField(allow_null=True)
+    kind = s.ChoiceField(KINDS, help_text="How its cards are cut up.")
     largest = s.IntegerField(
         allow_null=True, help_text="Bytes in one piece now; null: not known."
     )
@@ -93,6 +96,7 @@ class ProductPiece(s.Serializer[Any]):
 
 class Move(s.Serializer[Any]):
     product = s.CharField(allow_null=True)
+    kind = s.ChoiceField(KINDS, help_text="How the card is cut up.")
     frees = FreedPiece()
     claim = MovedClaim(allow_null=True, help_text="null: in use by others.")
     holds = s.IntegerField(allow_null=True, help_text="Bytes; null: not known.")
@@ -106,8 +110,8 @@ class Move(s.Serializer[Any]):
 
 class Moves(s.Serializer[Any]):
     revision = s.IntegerField()
-    products = ProductPiece(many=True)
+    kinds = CardKind(many=True)
     moves = Move(many=True)
     notLookedAt = s.IntegerField(
-        help_text="Claims that may help, for which the time was too short."
+        help_text="Claims that may help, for which there was no time."
     )

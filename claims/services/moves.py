@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from asgiref.sync import sync_to_async
 
 from claims.domain.defaulting import defaulted_claim
-from claims.domain.why.moves import candidates_among, places_for
+from claims.domain.why.moves import by_kind, candidates_among, places_for
 from claims.domain.why.piece import marked, piece_claim
 from claims.services.counterfactual import within
 from claims.services.explaining import ground_of
@@ -28,7 +28,7 @@ from inventory.services.engines import async_engine_for
 from portal.core.errors import PortalError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from claims.domain.checks.world import World
     from claims.domain.why.moves import Candidate, Found, Larger
@@ -73,10 +73,14 @@ class Move:
     source: Place
     target: Place
 
-    @property
-    def product(self) -> str:
-        """The product of the card on which the piece comes free."""
-        return self.candidate.card.product
+
+@dataclass(frozen=True, slots=True)
+class KindNow:
+    """What cards of one kind give now: bytes of the largest piece, None if unknown."""
+
+    product: str
+    kind: str
+    largest: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +88,13 @@ class Moves:
     """Proven moves, and how many claims were not looked at.
 
     Attributes:
-        largest: product → bytes of the largest piece now; None where unknown.
+        kinds: of cards, each with what it gives now.
     """
 
     revision: int
     moves: tuple[Move, ...]
     not_looked_at: int
-    largest: dict[str, int | None]
+    kinds: tuple[KindNow, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +105,9 @@ class _Looked:
 
 
 async def amoves(cluster: Cluster, *, budget: float = BUDGET_SECONDS) -> Moves:
-    """Return the moves that would free a piece larger than any of its product now.
+    """Return the moves that would free a piece larger than any of its kind now.
 
-    For each product and profile the three that move the least memory.
+    For each kind of card and profile the three that move the least memory.
 
     Args:
         cluster: as it now is in the database.
@@ -114,16 +118,16 @@ async def amoves(cluster: Cluster, *, budget: float = BUDGET_SECONDS) -> Moves:
     """
     ends = time.monotonic() + budget
     occupancies, found, world = await sync_to_async(_looked_for)(cluster)
-    largest = _largest(occupancies)
+    kinds = tuple(_kinds(occupancies))
     if not found.candidates:
-        return Moves(cluster.revision, (), found.more, largest)
+        return Moves(cluster.revision, (), found.more, kinds)
     engine = async_engine_for(cluster)
     await engine.check(["true"])
     prover = _Prover(engine, world, occupancies, ends)
     looked = await within([prover.looked(each) for each in found.candidates], ends)
     missed = len(found.candidates) - len(looked)
     moves = _chosen([each.move for each in looked if each.move])
-    return Moves(cluster.revision, moves, found.more + missed, largest)
+    return Moves(cluster.revision, moves, found.more + missed, kinds)
 
 
 def _looked_for(cluster: Cluster) -> tuple[list[Occupancy], Found, World]:
@@ -131,13 +135,10 @@ def _looked_for(cluster: Cluster) -> tuple[list[Occupancy], Found, World]:
     return occupancies, candidates_among(occupancies), ground_of(cluster).world
 
 
-def _largest(occupancies: Sequence[Occupancy]) -> dict[str, int | None]:
-    groups: dict[str, list[int]] = {}
-    for each in occupancies:
-        sizes = groups.setdefault(each.card.product, [])
-        if each.largest is not None:
-            sizes.append(each.largest)
-    return {name: max(sizes, default=None) for name, sizes in sorted(groups.items())}
+def _kinds(occupancies: Sequence[Occupancy]) -> Iterator[KindNow]:
+    for (product, kind), cards in by_kind(occupancies).items():
+        sizes = [each.largest for each in cards if each.largest is not None]
+        yield KindNow(product, kind, max(sizes, default=None))
 
 
 def _chosen(moves: Sequence[Move]) -> tuple[Move, ...]:
@@ -145,11 +146,14 @@ def _chosen(moves: Sequence[Move]) -> tuple[Move, ...]:
 
     def rank(move: Move) -> tuple[Any, ...]:
         moved = move.candidate.moved
-        return -move.piece.size, move.product, moved is None, moved or 0, move.claim
+        card = move.candidate.card
+        size = -move.piece.size
+        return size, card.product, card.kind, moved is None, moved or 0, move.claim
 
-    kept: dict[tuple[str, str], list[Move]] = defaultdict(list)
+    kept: dict[tuple[str, str, str], list[Move]] = defaultdict(list)
     for move in sorted(moves, key=rank):
-        kept[move.product, move.piece.name].append(move)
+        card = move.candidate.card
+        kept[card.product, card.kind, move.piece.name].append(move)
     return tuple(each for of in kept.values() for each in of[:MOST_SHOWN_OF_PIECE])
 
 

@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     from inventory.domain.occupancy import Occupancy
 
 ClaimKey = tuple[str, str]
+CardKind = tuple[str, str]  # product, how it is cut up
 
-MOST_CANDIDATES = 24
-# Of one product: cards that are worked out without one of their claims.
+MOST_CANDIDATES = 40
+# Of one kind of card: cards that are worked out without one of their claims.
 MOST_WORKED_OUT = 400
-MOST_OF_PIECE = 6
+MOST_OF_PIECE = 12
 MOST_PIECES = 3
 MOST_NODES = 48
 
@@ -34,14 +35,21 @@ class Larger:
     """A piece that could be had after a move.
 
     Attributes:
-        name: the profile, or the role of a part that has none.
+        profile: of a partition; "" of a part that has none.
+        role: whole, partition or passthrough.
         size: bytes.
         parts: the ways to have it, all of one card.
     """
 
-    name: str
+    profile: str
+    role: str
     size: int
     parts: tuple[Part, ...]
+
+    @property
+    def name(self) -> str:
+        """The profile, or else the role."""
+        return self.profile or self.role
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +57,7 @@ class Candidate:
     """One claim to be moved from one card.
 
     Attributes:
-        largest: bytes of the largest piece of any card of the product now.
+        largest: bytes of the largest piece that any card of its kind gives now.
         moved: bytes that the claim holds, of all cards; None where nobody says.
         least: bytes of the smallest device or share that it holds of the card.
         pieces: what could be had then and is larger, the largest first.
@@ -74,27 +82,33 @@ class Found:
 def candidates_among(occupancies: Sequence[Occupancy]) -> Found:
     """Return the claims of which each, moved, might free a larger piece of its card.
 
-    Larger is what exceeds the largest piece of all cards of the product. For each
-    kind of piece those that move the least memory come first.
+    Larger is what exceeds the largest piece of all cards of the kind: of the same
+    product, cut up in the same way, so that who asks for one can be given another.
+    Of each sort of piece those that move the least memory come first.
 
     Args:
         occupancies: all cards of a cluster.
     """
     moved = _moved(occupancies)
-    products: dict[str, list[Occupancy]] = defaultdict(list)
-    for occupancy in occupancies:
-        products[occupancy.card.product].append(occupancy)
-    groups: dict[tuple[str, str], list[Candidate]] = defaultdict(list)
+    groups: dict[tuple[CardKind, str], list[Candidate]] = defaultdict(list)
     more = 0
-    for name in sorted(products):
-        found, left = _of_product(products[name], moved)
+    for kind, cards in by_kind(occupancies).items():
+        found, left = _of_kind(cards, moved)
         more += left
         for each in found:
-            groups[name, each.pieces[0].name].append(each)
+            groups[kind, each.pieces[0].name].append(each)
     ranked = sorted(groups.values(), key=lambda of: -of[0].pieces[0].size)
     ordered = [of[i] for i in range(MOST_OF_PIECE) for of in ranked if i < len(of)]
     kept = ordered[:MOST_CANDIDATES]
     return Found(tuple(kept), more + sum(map(len, ranked)) - len(kept))
+
+
+def by_kind(occupancies: Iterable[Occupancy]) -> dict[CardKind, list[Occupancy]]:
+    """Return (product, how it is cut up) → its cards, sorted."""
+    groups: dict[CardKind, list[Occupancy]] = defaultdict(list)
+    for occupancy in occupancies:
+        groups[occupancy.card.product, occupancy.card.kind].append(occupancy)
+    return {kind: groups[kind] for kind in sorted(groups)}
 
 
 def places_for(candidate: Candidate, occupancies: Iterable[Occupancy]) -> list[str]:
@@ -112,10 +126,10 @@ def places_for(candidate: Candidate, occupancies: Iterable[Occupancy]) -> list[s
     return sorted(room, key=lambda node: (room[node], node))[:MOST_NODES]
 
 
-def _of_product(
+def _of_kind(
     cards: Sequence[Occupancy], moved: Mapping[ClaimKey, int | None]
 ) -> tuple[list[Candidate], int]:
-    """Return the candidates of a product's cards, and how many were not worked out."""
+    """Return the candidates of one kind of card, and how many were not worked out."""
     largest = max((o.largest or 0 for o in cards), default=0)
     pairs = [
         (o, claim)
@@ -144,14 +158,14 @@ def _pieces_without(
     kept = [h for h in occupancy.holds if (h.namespace, h.claim) != claim]
     problems = [reason for reason in occupancy.reasons if reason.taint is None]
     after = occupancy_of(occupancy.card, kept, problems).placements
-    ways: dict[tuple[int, str], list[Part]] = defaultdict(list)
+    ways: dict[tuple[int, str, str], list[Part]] = defaultdict(list)
     for part, size in free_pieces(after, after):
         if size > largest:
-            ways[size, part.profile or part.role].append(part)
-    ordered = sorted(ways.items(), key=lambda way: (-way[0][0], way[0][1]))
+            ways[-size, part.profile, part.role].append(part)
+    ordered = sorted(ways)[:MOST_PIECES]
     return tuple(
-        Larger(name, size, tuple(parts))
-        for (size, name), parts in ordered[:MOST_PIECES]
+        Larger(profile, role, -size, tuple(ways[size, profile, role]))
+        for size, profile, role in ordered
     )
 
 

@@ -85,14 +85,15 @@ def test_moves_name_own_claims_and_no_others(call, ada, crowded):
 
     assert answer.status_code == 200, answer.content
     told = answer.json()
-    assert told["products"] == [
-        {"product": "NVIDIA H100 80GB HBM3", "largest": 20096 * MIB}
+    assert told["kinds"] == [
+        {"product": "NVIDIA H100 80GB HBM3", "kind": "dynamic", "largest": 20096 * MIB}
     ]
     mine, others = told["moves"]
     assert mine["claim"] == {"namespace": "ai-serving", "name": "high"}
     assert others["claim"] is None
     assert mine["frees"] == {
         "profile": "3g.40gb",
+        "role": "partition",
         "memory": 40448 * MIB,
         "device": "gpu-h100-mig/gpu-0-mig-3g40gb-9-4",
         "largestNow": 20096 * MIB,

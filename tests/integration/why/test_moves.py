@@ -6,7 +6,7 @@ import pytest
 from asgiref.sync import async_to_sync
 
 from claims.domain.why.moves import candidates_among
-from claims.services.moves import amoves
+from claims.services.moves import KindNow, amoves
 from inventory.models import KubeObject
 from inventory.queries.cards import fleet_of
 from tests.integration.why.conftest import holder, request
@@ -64,7 +64,7 @@ def test_a_partition_moved_within_its_card_frees_half_of_it(load_fleets):
 
     found = moves_of(cluster)
 
-    assert found.largest == {"NVIDIA H100 80GB HBM3": 20096 * MIB}
+    assert found.kinds == (KindNow("NVIDIA H100 80GB HBM3", "dynamic", 20096 * MIB),)
     assert found.not_looked_at == 0
     high, low = found.moves
     assert said(high) == (
