@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext as _
 
-from inventory.domain.gates import on_since
+from inventory.domain.gates import known_since, on_since
 from inventory.services.engines import gates_of
 
 if TYPE_CHECKING:
@@ -34,11 +34,24 @@ def switched_off(cluster: Cluster) -> dict[str, str]:
 
 
 def _sentence(gate: str, cluster: Cluster) -> str:
-    since = on_since(gate)
-    version = cluster.kubernetes_version
-    if since is None:
-        return _("Off in this cluster: the gate %(gate)s.") % {"gate": gate}
-    return _(
-        "Off in this cluster (%(version)s): Kubernetes has it on from 1.%(minor)s, by"
-        " the gate %(gate)s."
-    ) % {"version": version or _("version unknown"), "minor": since, "gate": gate}
+    on, known = on_since(gate), known_since(gate)
+    values = {
+        "version": cluster.kubernetes_version or _("version unknown"),
+        "minor": on or known,
+        "gate": gate,
+    }
+    if on is None:
+        return (
+            _(
+                "Off in this cluster (%(version)s): Kubernetes has it from 1.%(minor)s,"
+                " only where the gate %(gate)s was turned on."
+            )
+            % values
+        )
+    return (
+        _(
+            "Off in this cluster (%(version)s): Kubernetes has it on from 1.%(minor)s,"
+            " by the gate %(gate)s."
+        )
+        % values
+    )

@@ -88,6 +88,11 @@ def on_since(gate: str) -> int | None:
     return _GATES.get(gate, (0, None))[1]
 
 
+def known_since(gate: str) -> int | None:
+    """Return the first supported minor that knows a gate; None where none does."""
+    return _GATES.get(gate, (None, None))[0]
+
+
 def gates_in_metrics(text: str) -> dict[str, bool]:
     """Return the gates of Dynamic Resource Allocation that a server's metrics name.
 

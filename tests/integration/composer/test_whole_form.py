@@ -140,6 +140,30 @@ def test_what_a_gate_turns_off_is_disabled_and_says_the_version(
     assert " disabled" not in field[: field.index(">")]
 
 
+def test_an_attribute_is_derived_where_the_gate_is_on(composer, text, fleet_cluster):
+    page = composer.open(SHARES).content.decode()
+    button = page[page.index('value="add-derived:0:0"') :]
+    said = html.unescape(button[: button.index(">")])
+    assert " disabled" in said
+    assert "from 1.37, only where the gate DRADerivedAttributes was turned on" in said
+    fleet_cluster.feature_gates = {"DRADerivedAttributes": True}
+    fleet_cluster.save()
+
+    composer.press("add-derived:0:0")
+    bare = composer.press("submit", **{f"{FIRST}-derived-0-name": "example.com/tier"})
+    assert bare.status_code == 422
+    derived = {f"{FIRST}-derived-0-expression": 'device.driver == "a" ? "x" : "y"'}
+    body = manifest_of(composer.press("check", **derived))
+
+    request = body["spec"]["spec"]["devices"]["requests"][0]["firstAvailable"][0]
+    (expression,) = derived.values()
+    assert request["derivedAttributes"] == [
+        {"name": "example.com/tier", "expression": expression}
+    ]
+    composer.press("remove-derived:0:0:0")
+    assert f"{FIRST}-derived-0-name" not in composer.fields
+
+
 def test_a_seen_taint_is_tolerated_by_one_button(composer):
     composer.open(SHARES)
     composer.press("tolerate:0:0:gpu.nvidia.com/xid|79|NoSchedule")
