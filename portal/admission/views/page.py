@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.vary import vary_on_headers
 
 from portal.accounts.decorators import requires
 from portal.accounts.domain.roles import Permission
@@ -33,6 +34,7 @@ from portal.admission.services.editing import change_rule
 from portal.admission.services.outcomes import samples
 from portal.admission.services.wording import BADGES, WORDS, said
 from portal.core.errors import PortalError
+from portal.core.http import fragment
 
 if TYPE_CHECKING:
     from django.http import HttpResponse
@@ -46,6 +48,7 @@ may_manage = requires(Permission.MANAGE_ADMISSION)
 
 
 @require_GET
+@vary_on_headers("HX-Request")
 @may_manage
 def overview(request: PortalRequest) -> HttpResponse:
     """Show rules, decisions, and the stored outcomes under the thresholds tried."""
@@ -71,7 +74,8 @@ def overview(request: PortalRequest) -> HttpResponse:
         "curves": _curves(newest),
         "decisions": [_shown(row) for row in decisions()[:SHOWN]],
     }
-    return render(request, "admission/overview.html", context)
+    template = fragment("admission/overview.html", "judged", request)
+    return render(request, template, context)
 
 
 def _held_back(setting: AdvisorSetting) -> str:
@@ -95,7 +99,19 @@ def _judged(thresholds: Thresholds) -> dict[str, Any] | None:
     if not known:
         return None
     found = judged_thresholds(known, thresholds, precision=0, fit=0)
-    return {**document_of(found), "count": len(known)}
+    better = _better(found.advised, found.exact)
+    return {**document_of(found), "count": len(known), "better": better}
+
+
+def _better(advised: float | None, exact: float | None) -> str:
+    """Return which severity predicted better, in a sentence; "" where it is not known."""
+    if advised is None or exact is None:
+        return ""
+    if round(advised, 3) == round(exact, 3):
+        return _("Both told it equally well.")
+    if advised > exact:
+        return _("The advisor’s told it better.")
+    return _("The exact one told it better.")
 
 
 def _curves(calibration: Calibration | None) -> list[dict[str, Any]]:

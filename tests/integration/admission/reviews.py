@@ -6,6 +6,8 @@ import base64
 import json
 import uuid
 
+from django.utils import timezone
+
 ADA = {"username": "ada@orchid", "groups": ["slicewise:orchid"]}
 CONTROLLER = {
     "username": "system:serviceaccount:kube-system:resource-claim-controller",
@@ -88,3 +90,19 @@ def patch_of(response):
     """Return the JSON patch of a response, or None."""
     text = response.get("patch")
     return json.loads(base64.b64decode(text)) if text else None
+
+
+def stored(where, body):
+    """Store a claim as the inventory would that saw it."""
+    from inventory.models import KubeObject
+
+    return KubeObject.objects.create(
+        cluster=where,
+        kind=body["kind"],
+        namespace=body["metadata"]["namespace"],
+        name=body["metadata"]["name"],
+        uid=body["metadata"]["uid"],
+        body=body,
+        revision=where.revision,
+        seen_at=timezone.now(),
+    )

@@ -8,7 +8,6 @@ import uuid
 import pytest
 from django.utils import timezone
 
-from inventory.models import KubeObject
 from portal.admission.models import AdmissionDecision, AdmittedClaim
 from portal.admission.services import budgeting
 from portal.budgets.services.ledger import rows_of
@@ -19,6 +18,7 @@ from tests.integration.admission.reviews import (
     claim,
     portal,
     review,
+    stored,
 )
 from tests.integration.budgets import conftest as budgets
 from tests.integration.budgets.conftest import (  # noqa: F401  fixtures
@@ -45,20 +45,6 @@ def wish(gpus, ask):
         return ask(body, user, dry_run=dry_run, extra=extra)
 
     return do
-
-
-def stored(where, body):
-    """Store a claim as the inventory would that saw it."""
-    return KubeObject.objects.create(
-        cluster=where,
-        kind="ResourceClaim",
-        namespace=SPACE,
-        name=body["metadata"]["name"],
-        uid=body["metadata"]["uid"],
-        body=body,
-        revision=where.revision,
-        seen_at=timezone.now(),
-    )
 
 
 def test_what_is_within_is_admitted_and_what_is_over_gets_the_figures(wish, budget):
