@@ -239,6 +239,24 @@ def watcher_row() -> Iterator[Found]:
     )
 
 
+def sync_row() -> Iterator[Found]:
+    """The first sync of 2,000 slices of a real server, against kubectl's reading them."""
+    from tests.bench import syncing
+
+    found = syncing.measured()
+    yield Found(
+        found.ratio <= 0.7,
+        f"{syncing.SLICES} slices, {syncing.SLICES * syncing.PER_SLICE} devices:"
+        f" {found.ours:.1f} s, kubectl {found.theirs:.1f} s,"
+        f" ratio {found.ratio:.2f} of at most 0.7",
+    )
+    yield Found(
+        found.our_memory < 300 * 2**20,
+        f"the watcher's memory {found.our_memory / 2**20:.0f} MB of at most 300 MB,"
+        f" kubectl's {found.their_memory / 2**20:.0f} MB",
+    )
+
+
 def gpus_row() -> Iterator[Found]:
     """The GPUs page at 8,000 cards, in the server's own processor time."""
     from django.test import Client
@@ -326,6 +344,7 @@ ROWS: dict[str, Callable[[], Iterator[Found]]] = {
     "rest": rest_row,
     "load": load_row,
     "keystroke": keystroke_row,
+    "sync": sync_row,
     "watcher": watcher_row,
     "devices": devices_row,
     "gpus": gpus_row,
