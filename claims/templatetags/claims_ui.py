@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from django import template
+from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.utils.translation import gettext_lazy, pgettext, pgettext_lazy
 
-from claims.domain.binding import Binding, Readiness
+from claims.domain.binding import Binding, Readiness, binding_of
 from claims.domain.follow import ClaimState, ObjectState
 from claims.domain.lifecycle import State
 from claims.services.preset_words import translated
@@ -55,6 +56,24 @@ SHOWN = {
 def state_word(state: str) -> str:
     """Return the word for a state."""
     return str(SHOWN[state][0]) if state in SHOWN else state  # type: ignore[index]
+
+
+@register.filter
+def condition_word(state: Readiness) -> str:
+    """Return the word for how far one condition of a device is."""
+    words = {
+        Readiness.AWAITED: pgettext("condition", "awaited"),
+        Readiness.MET: pgettext("condition", "met"),
+        Readiness.FAILED: pgettext("condition", "failed"),
+    }
+    return words[state]
+
+
+@register.filter
+def readiness(claim: FollowedClaim) -> Readiness | None:
+    """Return how far a claim's devices are with what they wait for, if with anything."""
+    binding = binding_of(claim.body, now=timezone.now())
+    return binding.state if binding else None
 
 
 @register.filter

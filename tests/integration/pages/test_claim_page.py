@@ -7,6 +7,10 @@ import pytest
 from tests.integration.pages.conftest import FABRIC, fabric_claim
 from tests.integration.pages.test_pages import html, queries
 
+READINESS = {
+    *("Waits for its devices", "Devices are ready"),
+    *("A device failed", "Waited too long"),
+}
 SHARE = "/c/demo/claims/ai-serving/orchid-share/"
 
 
@@ -31,21 +35,28 @@ def test_claim_page_of_another_tenant_is_none(held_cluster, browse, ada, cleo, e
 
 
 @pytest.mark.parametrize(
-    ("age", "conditions", "words"),
+    ("age", "conditions", "words", "badge"),
     [
-        (30, [], "it has waited"),
-        (30, ["FabricAttached"], "became ready after"),
-        (30, ["FabricAttachFailed"], "could not be made ready"),
-        (700, [], "not ready within 600 s"),
+        (30, [], "it has waited", "Waits for its devices"),
+        (30, ["FabricAttached"], "became ready after", ""),
+        (30, ["FabricAttachFailed"], "could not be made ready", "A device failed"),
+        (700, [], "not ready within 600 s", "Waited too long"),
     ],
 )
-def test_claim_page_tells_binding(age, conditions, words, load_fleets, browse, ada):
+def test_claim_page_and_list_tell_binding(
+    age, conditions, words, badge, load_fleets, browse, ada
+):
     load_fleets(FABRIC, extra=[fabric_claim(age, *conditions)])
 
     page = html(browse(ada), "/c/demo/claims/ai-serving/orchid-fabric/")
 
     assert words in page
     assert ("attached to port 7" in page) == bool(conditions)
+    # Waiting goes on though nothing in the cluster changes.
+    assert ("every 10s" in page) == (badge == "Waits for its devices")
+    listed = html(browse(ada), "/c/demo/claims/")
+    shown = {each for each in READINESS if each in listed}
+    assert shown == ({badge} if badge else set())
 
 
 def test_claim_page_makes_constant_queries(held_cluster, browse, ada):
