@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from claims.domain.opaque import FORMS
 from claims.domain.spec import Kind
 
 if TYPE_CHECKING:
@@ -250,9 +251,11 @@ def from_fields(lists: Mapping[str, Sequence[str]]) -> Draft:
 
 def _config(fields: _Fields, i: int) -> ConfigDraft:
     shown = fields.text(config_field(i, "form"))
+    known = FORMS.get(shown)
+    driver = known.driver if known else fields.text(config_field(i, "driver")).strip()
     names = fields.names_under(config_field(i, "value"))
     return ConfigDraft(
-        driver=fields.text(config_field(i, "driver")).strip(),
+        driver=driver,
         form=shown,
         values=tuple(
             (name, fields.text(config_field(i, f"value-{name}")).strip())

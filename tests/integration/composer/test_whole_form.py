@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from claims.services.yaml_text import load
 from inventory.models import Cluster, KubeObject
+from tests.integration.composer.conftest import Composer
 from tests.integration.composer.test_pages import FIRST, SHARES, manifest_of
 
 
@@ -51,6 +52,67 @@ def test_config_labels_and_tolerations_reach_the_manifest(composer):
             },
         }
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "driver", "values", "parameters"),
+    [
+        (
+            "GpuConfig",
+            "gpu.nvidia.com",
+            {"strategy": "TimeSlicing", "interval": "Long"},
+            {
+                "sharing": {
+                    "strategy": "TimeSlicing",
+                    "timeSlicingConfig": {"interval": "Long"},
+                }
+            },
+        ),
+        (
+            "MigDeviceConfig",
+            "gpu.nvidia.com",
+            {"strategy": "MPS", "memory": "8Gi", "limits": "0=4Gi, 1=2Gi"},
+            {
+                "sharing": {
+                    "strategy": "MPS",
+                    "mpsConfig": {
+                        "defaultPinnedDeviceMemoryLimit": "8Gi",
+                        "defaultPerDevicePinnedMemoryLimit": {"0": "4Gi", "1": "2Gi"},
+                    },
+                }
+            },
+        ),
+        (
+            "VfioDeviceConfig",
+            "gpu.nvidia.com",
+            {"policy": "LegacyOnly", "device": "true"},
+            {"iommu": {"backendPolicy": "LegacyOnly", "enableAPIDevice": True}},
+        ),
+        (
+            "ComputeDomainChannelConfig",
+            "compute-domain.nvidia.com",
+            {"domain": "0b4f5e4c-0c7a-4d6e-9a57-7d3d1a1b2c3d", "mode": "All"},
+            {
+                "domainID": "0b4f5e4c-0c7a-4d6e-9a57-7d3d1a1b2c3d",
+                "allocationMode": "All",
+            },
+        ),
+    ],
+)
+def test_each_kind_of_the_drivers_configuration_has_its_fields(
+    composer, kind, driver, values, parameters
+):
+    composer.open(SHARES)
+    composer.press("add-config")
+    composer.press("check", **{"config-0-form": kind})
+    typed = {f"config-0-value-{name}": value for name, value in values.items()}
+    assert typed.keys() <= composer.fields.keys()
+
+    body = manifest_of(composer.press("check", **typed))
+
+    [config] = body["spec"]["spec"]["devices"]["config"]
+    head = {"apiVersion": "resource.nvidia.com/v1beta1", "kind": kind}
+    assert config["opaque"] == {"driver": driver, "parameters": {**head, **parameters}}
 
 
 @pytest.mark.parametrize(
@@ -162,6 +224,25 @@ def test_an_attribute_is_derived_where_the_gate_is_on(composer, text, fleet_clus
     ]
     composer.press("remove-derived:0:0:0")
     assert f"{FIRST}-derived-0-name" not in composer.fields
+
+
+def test_what_devices_wait_for_is_said_where_they_do(client, ada, load_fleets, text):
+    selected = [{"cel": {"expression": 'device.driver == "composable.example.com"'}}]
+    device_class = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "DeviceClass",
+        "metadata": {"name": "fabric"},
+        "spec": {"selectors": selected},
+    }
+    fleets = ("composable-gpu-binding-conditions", "nvidia-t4-l40s")
+    cluster = load_fleets(*fleets, extra=[device_class])
+    client.force_login(ada)
+    composer = Composer(client, cluster)
+    composer.open()
+    waits = text(composer.press("check", **{f"{FIRST}-class": "fabric"}))
+    assert "must be made ready first: FabricAttached." in waits
+    plain = text(composer.press("check", **{f"{FIRST}-class": "gpu.nvidia.com"}))
+    assert "made ready first" not in plain
 
 
 def test_a_seen_taint_is_tolerated_by_one_button(composer):
