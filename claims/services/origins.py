@@ -34,7 +34,7 @@ from inventory.models import KubeObject
 from portal.accounts.queries import namespaces_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from claims.domain.draft import Draft
     from claims.models import ClaimRequest
@@ -50,6 +50,9 @@ _ORIGIN = re.compile(
     r"|template:(?P<namespace>[a-z0-9-]{1,63})/(?P<name>[a-z0-9.-]{1,253}))"
 )
 _VERSION = re.compile(r"(?P<stem>.*?)-v(?P<n>[0-9]{1,6})")
+_WRITTEN = ("name", "namespace", "labels", "annotations")
+# In a live object these are what controllers wrote; in a request, what was asked for.
+_ASKED = (*_WRITTEN, "generateName", "finalizers", "ownerReferences")
 _OURS = {
     "labels": (MANAGED_BY_LABEL, REQUEST_LABEL),
     "annotations": (TRACE_ANNOTATION,),
@@ -131,7 +134,7 @@ def _of_request(user: User, cluster: Cluster, text: str, given: str) -> Origin |
         return tuple(pod.name for pod in became.pods) if became else ()
 
     href = reverse("claims:request-detail", args=[row.public_id])
-    manifest = cleaned(row.plan.manifest)
+    manifest = cleaned(row.plan.manifest, keep=_ASKED)
     return Origin(text, manifest, href, find_users, request=row)
 
 
@@ -176,12 +179,15 @@ def users_of_template(cluster: Cluster, namespace: str, name: str) -> tuple[str,
     return tuple(pod.name for pod in found.pods)
 
 
-def cleaned(manifest: Json) -> Json:
-    """Return a manifest as a person would write it: nothing of the portal's or a server's."""
+def cleaned(manifest: Json, *, keep: Sequence[str] = _WRITTEN) -> Json:
+    """Return a manifest as a person would write it: nothing of the portal's or a server's.
+
+    Args:
+        manifest: as it was applied, or as a server has it.
+        keep: the parts of its metadata that are a person's.
+    """
     kept: Json = {
-        key: manifest["metadata"][key]
-        for key in ("name", "namespace", "labels", "annotations")
-        if manifest["metadata"].get(key)
+        key: manifest["metadata"][key] for key in keep if manifest["metadata"].get(key)
     }
     spec = dict(manifest["spec"])
     if manifest["kind"] == TEMPLATE and spec.get("metadata"):

@@ -122,11 +122,16 @@ def test_a_new_version_shows_what_changes_and_who_uses_the_old(
 
 
 def test_a_copy_is_no_new_version(live, active, template, client):  # noqa: F811
-    old = active(template())
+    manifest = template()
+    manifest["metadata"]["finalizers"] = ["example.com/keep"]
+    old = active(manifest)
     live._kept(client.get(live.url, {"from": f"copy:request:{old.public_id}"}))
     assert live.fields["name"] == [f"{old.plan.name}-copy"]
     assert live.press("submit").status_code == 302
-    assert ClaimRequest.objects.exclude(pk=old.pk).get().revises is None
+    new = ClaimRequest.objects.exclude(pk=old.pk).get()
+    assert new.revises is None
+    # What the form does not show was asked for as well.
+    assert new.plan.manifest["metadata"]["finalizers"] == ["example.com/keep"]
 
 
 def test_others_templates_are_read_where_the_cluster_says_so(
