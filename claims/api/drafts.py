@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
+from django.db import transaction
 from django.http import Http404
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -16,6 +17,7 @@ from claims.services.drafting import KEPT_FOR, discard, drafts_of, form_of, keep
 from claims.services.writing import from_yaml, manifest_of
 from claims.services.yaml_text import dump
 from inventory.queries.clusters_by_name import cluster_named
+from portal.api.matching import ETAG, demand_match, tag_of
 from portal.api.operations import PageParameters
 from portal.api.problems import ApiProblem, error_at
 from portal.api.views import ApiView
@@ -46,10 +48,21 @@ def draft_document(row: ComposeDraft) -> Json:
     }
 
 
+def etag_of(row: ComposeDraft) -> str:
+    """Return what changes whenever the draft does."""
+    return tag_of(row.pk, row.changed_at)
+
+
 class DraftView(ApiView):
     """A view of drafts; everybody has their own."""
 
-    def kept(self, key: UUID) -> Json:
+    def matched(self, request: Request, key: UUID) -> None:
+        """Refuse to change a draft that is not as the caller saw it."""
+        row = drafts_of(self.person).filter(public_id=key).first()
+        if row is not None or "If-Match" in request.headers:
+            demand_match(request, etag_of(row) if row else "")
+
+    def kept(self, key: UUID) -> ComposeDraft:
         """Keep what the body says under a key, and return it.
 
         Raises:
@@ -59,8 +72,11 @@ class DraftView(ApiView):
         body = self.body()
         cluster = cluster_named(body["cluster"])
         form, now = _form(body["manifest"]), timezone.now()
-        row = keep(self.person, cluster, form, key=key, origin="", now=now)
-        return draft_document(row)
+        return keep(self.person, cluster, form, key=key, origin="", now=now)
+
+    def shown(self, row: ComposeDraft) -> Response:
+        """Return a draft as it now is."""
+        return self.answer(draft_document(row), headers={"ETag": etag_of(row)})
 
 
 def _form(manifest: Json) -> Draft:
@@ -92,6 +108,7 @@ class DraftList(DraftView):
             body=shapes.DraftBody,
             answer=shapes.Draft,
             status=201,
+            headers=ETAG,
             problems=(404, 422),
         ),
     }
@@ -102,7 +119,7 @@ class DraftList(DraftView):
 
     def post(self, request: Request) -> Response:
         """Keep one."""
-        return Response(self.kept(uuid4()), status=201)
+        return self.shown(self.kept(uuid4()))
 
 
 class DraftDetail(DraftView):
@@ -113,18 +130,22 @@ class DraftDetail(DraftView):
             id="getDraft",
             summary="Return a draft with the manifest that it would send",
             answer=shapes.Draft,
+            headers=ETAG,
         ),
         "PUT": writing(
             id="changeDraft",
             summary="Replace a draft, or keep one under your own id",
             body=shapes.DraftBody,
             answer=shapes.Draft,
+            may_match=True,
+            headers=ETAG,
             problems=(404, 422),
         ),
         "DELETE": writing(
             id="discardDraft",
             summary="Discard a draft; what is not there is discarded",
             status=204,
+            may_match=True,
         ),
     }
 
@@ -133,13 +154,19 @@ class DraftDetail(DraftView):
         row = drafts_of(self.person).filter(public_id=id).first()
         if row is None:
             raise Http404(_("You have no draft of that id."))
-        return self.answer(draft_document(row))
+        return self.shown(row)
 
     def put(self, request: Request, id: UUID) -> Response:  # noqa: A002  the address's
-        """Replace it."""
-        return self.answer(self.kept(id))
+        """Replace it, unless it changed meanwhile."""
+        with transaction.atomic():
+            drafts_of(self.person).filter(public_id=id).select_for_update(
+                of=("self",)
+            ).first()
+            self.matched(request, id)
+            return self.shown(self.kept(id))
 
     def delete(self, request: Request, id: UUID) -> Response:  # noqa: A002  as above
         """Discard it."""
+        self.matched(request, id)
         discard(self.person, id)
         return Response(status=204)

@@ -30,6 +30,7 @@ from inventory.services.metering import set_prometheus
 from inventory.services.reach import reach_of
 from portal.accounts.domain.roles import Permission
 from portal.accounts.domain.scopes import Scope
+from portal.api.matching import ETAG, demand_match, tag_of
 from portal.api.operations import Operation, PageParameters
 from portal.api.problems import ApiProblem, error_at
 from portal.api.views import ApiView
@@ -83,6 +84,7 @@ class ClusterDetail(ClusterView):
             id="getCluster",
             summary="Say how fresh a cluster's picture is",
             answer=serializers.Cluster,
+            headers=ETAG,
         ),
         "PATCH": Operation(
             id="setCluster",
@@ -95,6 +97,8 @@ class ClusterDetail(ClusterView):
             body=serializers.ClusterBody,
             answer=serializers.Cluster,
             bucket="write",
+            needs_match=True,
+            headers=ETAG,
             problems=(422,),
             examples=(PROMETHEUS_EXAMPLE,),
         ),
@@ -102,11 +106,12 @@ class ClusterDetail(ClusterView):
 
     def get(self, request: Request, cluster: str) -> Response:
         """Return the cluster."""
-        return self.answer(documents.cluster_document(cluster_row(self.cluster())))
+        return self._shown(self.cluster())
 
     def patch(self, request: Request, cluster: str) -> Response:
         """Set what the body names; returns the cluster."""
         found, body = self.cluster(), self.body()
+        demand_match(request, _cluster_etag(found))
         try:
             set_prometheus(found, body["prometheusUrl"])
         except AddressRefused as error:
@@ -115,7 +120,16 @@ class ClusterDetail(ClusterView):
             raise ApiProblem(
                 status, error.code, error.message, errors=[place]
             ) from error
-        return self.answer(documents.cluster_document(cluster_row(found)))
+        return self._shown(found)
+
+    def _shown(self, found: Cluster) -> Response:
+        document = documents.cluster_document(cluster_row(found))
+        return self.answer(document, headers={"ETag": _cluster_etag(found)})
+
+
+def _cluster_etag(row: Cluster) -> str:
+    # What people set of it; what the watcher finds changes all the time.
+    return tag_of(row.pk, row.prometheus_url)
 
 
 class NodeList(ClusterView):

@@ -72,7 +72,7 @@ def once(
     if key is None:
         return do(uuid.uuid4())
     if not _KEY.match(key):
-        raise _problem(400, _("A key is 1 to 255 visible ASCII characters."), "key")
+        raise refused_key(_("A key is 1 to 255 visible ASCII characters."))
     sent = _Sent(client_of(request), key, _digest(request))
     kept = _take(sent, now=timezone.now())
     if kept is not None:
@@ -134,6 +134,11 @@ def _earlier(sent: _Sent, *, now: datetime) -> KeptAnswer | None:
     raise _problem(
         409, _("The first request with this key is still being answered."), "in_flight"
     )
+
+
+def refused_key(detail: str) -> ApiProblem:
+    """Return the refusal of a key that cannot be taken."""
+    return _problem(400, detail, "key")
 
 
 def _problem(status: int, detail: str, what: str) -> ApiProblem:

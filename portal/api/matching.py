@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING
 
 from django.utils.http import parse_etags
@@ -15,6 +16,12 @@ if TYPE_CHECKING:
 
 # What a GET tells whoever goes on to change a thing.
 ETAG = (("ETag", "For If-Match of a change."),)
+
+
+def tag_of(*parts: object) -> str:
+    """Return an ETag that changes whenever one of the parts does."""
+    text = "\0".join(map(str, parts))
+    return f'"{hashlib.sha256(text.encode()).hexdigest()[:24]}"'
 
 
 def demand_match(request: Request, etag: str) -> None:

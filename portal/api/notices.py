@@ -141,6 +141,7 @@ class SubscriptionList(SubscriptionView):
         ),
         "POST": writing(
             id="createSubscription",
+            shows_secret=True,
             summary="Have events sent to an address",
             description="The answer holds the `secret` of a signed webhook, this once:"
             " check `webhook-signature` with it, as Standard Webhooks describes."
@@ -223,6 +224,7 @@ class SubscriptionRotate(SubscriptionView):
     operations = {
         "POST": writing(
             id="rotateSubscriptionSecret",
+            shows_secret=True,
             summary="Give a webhook a new secret, and show it this once",
             description="The one before signs, too, for a day.",
             answer=serializers.MadeSubscription,

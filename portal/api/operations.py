@@ -60,8 +60,11 @@ class Operation:
         answer: the document, or an item of it where it is `listed`.
         status: of success.
         bucket: which limit it counts against: read, check or write.
-        is_idempotent: it takes an Idempotency-Key.
+        is_idempotent: its handler sees to an Idempotency-Key itself. Every other
+            POST that writes takes one, too, by the view, unless it shows a secret.
+        shows_secret: its answer holds what is shown once, and is never kept.
         needs_match: it demands If-Match.
+        may_match: it demands If-Match where the thing is there already.
         headers: of the answer, name → what it says.
         media: of the answer, where it is no JSON.
         problems: further statuses of refusals.
@@ -83,7 +86,9 @@ class Operation:
     status: int = 200
     bucket: str = "read"
     is_idempotent: bool = False
+    shows_secret: bool = False
     needs_match: bool = False
+    may_match: bool = False
     headers: tuple[tuple[str, str], ...] = ()
     media: str = "application/json"
     problems: tuple[int, ...] = ()
@@ -94,6 +99,11 @@ class Operation:
     def is_sparse(self) -> bool:
         """Whether `fields` may leave members of the answer out."""
         return self.answer is not None and self.body is None
+
+    def takes_key(self, method: str) -> bool:
+        """Whether it takes an Idempotency-Key."""
+        writes = method == "POST" and self.bucket == "write"
+        return self.is_idempotent or (writes and not self.shows_secret)
 
     @property
     def members(self) -> frozenset[str]:

@@ -192,6 +192,7 @@ class PersonLink(PersonView):
     operations = {
         "POST": writing(
             id="createPasswordLink",
+            shows_secret=True,
             summary="Make the link by which a person chooses a password",
             description="It works once, for three days, and is for that person alone.",
             body=serializers.ReasonBody,

@@ -119,10 +119,14 @@ class ApiSchema(AutoSchema):
             found.append(declared.query)
         if declared.is_sparse:
             found.append(_fields_parameter(declared))
-        if declared.is_idempotent:
+        if declared.takes_key(self.method):
             found.append(_header("Idempotency-Key", "One key, one effect, for a day."))
-        if declared.needs_match:
-            found.append(_header("If-Match", "The ETag that was read.", required=True))
+        if declared.needs_match or declared.may_match:
+            demanded = declared.needs_match
+            text = "The ETag that was read" + (
+                "." if demanded else ", if it was there."
+            )
+            found.append(_header("If-Match", text, required=demanded))
         found += [_answer_header(name, text) for name, text in declared.headers]
         return found
 
@@ -173,9 +177,9 @@ class ApiSchema(AutoSchema):
             found.add(404)
         if declared.body is not None:
             found |= {413, 415}
-        if declared.is_idempotent:
+        if declared.takes_key(self.method):
             found |= {409, 422}
-        if declared.needs_match:
+        if declared.needs_match or declared.may_match:
             found |= {412, 428}
         return found
 

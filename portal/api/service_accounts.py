@@ -164,6 +164,7 @@ class ServiceTokenList(ServiceAccountView):
         ),
         "POST": _writing(
             id="createServiceAccountToken",
+            shows_secret=True,
             summary="Make a token of a service account, shown this once",
             description="Made with a token, it has no use, no end and no network that"
             " this one lacks.",

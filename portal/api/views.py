@@ -17,6 +17,7 @@ from rest_framework.views import APIView
 from portal.accounts.decorators import WORDS
 from portal.api.authentication import BearerAuthentication, SessionAuthentication
 from portal.api.bodies import JsonParser, JsonRenderer, ProblemRenderer, YamlParser
+from portal.api.idempotency import HEADER, once, refused_key
 from portal.api.problems import ApiProblem, BadParameters, ProblemHandler
 from portal.api.schema import ApiSchema
 from portal.api.throttling import Allowance, client_of, take
@@ -95,6 +96,19 @@ class ApiView(APIView):
             raise Http404
         self.wanted = parameters(request, operation)
         self.members = _members(request, operation)
+        if operation.shows_secret and HEADER in request.headers:
+            raise refused_key(_("This answer holds a secret, so that no key is taken."))
+        if operation.takes_key(str(request.method)) and not operation.is_idempotent:
+            self._keep_answer()
+
+    def _keep_answer(self) -> None:
+        """Have the handler of this one request answer once a key."""
+        handler = cast("Any", self).post
+
+        def post(request: Request, *args: Any, **kwargs: Any) -> Response:
+            return once(request, lambda _id: handler(request, *args, **kwargs))
+
+        cast("Any", self).post = post
 
     def check_permissions(self, request: Request) -> None:
         """Refuse whoever is unknown, or whose token or account may not do this."""

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from portal.admission.services.advising import not_enforceable, trust
 from portal.admission.services.wording import said
+from portal.api.matching import tag_of
 
 if TYPE_CHECKING:
     from portal.admission.models import (
@@ -106,6 +107,11 @@ def advisor_document(row: AdvisorSetting) -> Json:
         "changedBy": row.changed_by or None,
         "changedAt": row.changed_at,
     }
+
+
+def advisor_etag(row: AdvisorSetting) -> str:
+    """Return what changes whenever somebody sets the advisor."""
+    return tag_of(row.mode, row.safe, row.confidence, row.severity, row.changed_at)
 
 
 def calibration_document(row: Calibration) -> Json:

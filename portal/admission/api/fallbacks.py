@@ -110,6 +110,7 @@ class FallbackDetail(ApiView):
             summary="Remove a fallback; claims that have it keep it",
             status=204,
             bucket="write",
+            needs_match=True,
         ),
     }
 
@@ -147,5 +148,7 @@ class FallbackDetail(ApiView):
 
     def delete(self, request: Request, name: str) -> Response:
         """Remove it."""
-        remove_fallback(self.row(name))
+        row = self.row(name)
+        demand_match(request, documents.fallback_etag(row))
+        remove_fallback(row)
         return Response(status=204)

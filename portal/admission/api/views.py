@@ -115,6 +115,7 @@ class RuleDetail(ApiView):
             summary="Remove a rule of admission",
             status=204,
             bucket="write",
+            needs_match=True,
         ),
     }
 
@@ -154,7 +155,9 @@ class RuleDetail(ApiView):
 
     def delete(self, request: Request, name: str) -> Response:
         """Remove it."""
-        remove_rule(self.row(name))
+        row = self.row(name)
+        demand_match(request, documents.rule_etag(row))
+        remove_rule(row)
         return Response(status=204)
 
 
@@ -183,6 +186,7 @@ class AdvisorView(ApiView):
             id="getAdvisor",
             summary="Say how far the advisor is trusted",
             answer=serializers.Advisor,
+            headers=ETAG,
         ),
         "PATCH": operation(
             id="setAdvisor",
@@ -192,19 +196,21 @@ class AdvisorView(ApiView):
             body=serializers.AdvisorChange,
             answer=serializers.Advisor,
             bucket="write",
+            needs_match=True,
+            headers=ETAG,
             problems=(404, 422),
         ),
     }
 
     def get(self, request: Request) -> Response:
         """Return the setting."""
-        row = stored_setting() or AdvisorSetting(id=1)
-        return self.answer(documents.advisor_document(row))
+        return self._shown(stored_setting() or AdvisorSetting(id=1))
 
     def patch(self, request: Request) -> Response:
         """Set it."""
         body = self.body()
         now = stored_setting() or AdvisorSetting(id=1)
+        demand_match(request, documents.advisor_etag(now))
         thresholds = Thresholds(
             body.get("safe", now.safe),
             body.get("confidence", now.confidence),
@@ -220,7 +226,11 @@ class AdvisorView(ApiView):
             by=self.person.username,
             now=timezone.now(),
         )
-        return self.answer(documents.advisor_document(row))
+        return self._shown(row)
+
+    def _shown(self, row: AdvisorSetting) -> Response:
+        headers = {"ETag": documents.advisor_etag(row)}
+        return self.answer(documents.advisor_document(row), headers=headers)
 
 
 def _calibration(public_id: UUID) -> Calibration:

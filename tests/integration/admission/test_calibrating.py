@@ -176,10 +176,13 @@ def test_the_api_makes_changes_and_removes_rules(client, dora, demo):
     assert made.status_code == 201, made.content
     assert call("PATCH", "rules/few", {"mode": "deny"}).status_code == 428
     tag = made.headers["ETag"]
-    assert call("PATCH", "rules/few", {"mode": "deny"}, **{"If-Match": tag}).json()[
-        "mode"
-    ] == ("deny")
-    assert call("DELETE", "rules/few").status_code == 204
+    seen = {"If-Match": tag}
+    changed = call("PATCH", "rules/few", {"mode": "deny"}, **seen)
+    assert changed.json()["mode"] == "deny"
+    assert call("DELETE", "rules/few").status_code == 428
+    assert call("DELETE", "rules/few", **seen).status_code == 412
+    seen = {"If-Match": changed.headers["ETag"]}
+    assert call("DELETE", "rules/few", **seen).status_code == 204
     fallback = {
         "name": "to-mig",
         "deviceClass": "gpu.nvidia.com",
@@ -189,7 +192,14 @@ def test_the_api_makes_changes_and_removes_rules(client, dora, demo):
     assert call("POST", "fallbacks", fallback).status_code == 422
     for path in ("rules", "fallbacks", "decisions", "advisor", "calibrations"):
         assert call("GET", path).status_code == 200
-    assert call("PATCH", "advisor", {"mode": "enforce"}).status_code == 422
+    assert call("DELETE", "fallbacks/to-mig").status_code == 428
+    tag = call("GET", "fallbacks/to-mig").headers["ETag"]
+    assert call("DELETE", "fallbacks/to-mig", **{"If-Match": tag}).status_code == 204
+    assert call("PATCH", "advisor", {"mode": "enforce"}).status_code == 428
+    seen = {"If-Match": call("GET", "advisor").headers["ETag"]}
+    assert call("PATCH", "advisor", {"mode": "enforce"}, **seen).status_code == 422
+    assert call("PATCH", "advisor", {"mode": "shadow"}, **seen).status_code == 200
+    assert call("PATCH", "advisor", {"mode": "off"}, **seen).status_code == 412
 
 
 def test_certificates_are_kept_encrypted_and_renewed_in_time(now):

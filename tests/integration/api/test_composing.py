@@ -38,13 +38,23 @@ def test_a_draft_is_kept_changed_and_discarded(caller, call, cleo):  # noqa: F81
     address = f"drafts/{draft['id']}"
     renamed = {**CLAIM, "metadata": {**CLAIM["metadata"], "name": "whole"}}
 
-    changed = caller.send("PUT", address, {"cluster": "demo", "manifest": renamed})
+    body = {"cluster": "demo", "manifest": renamed}
 
+    assert caller.send("PUT", address, body).status_code == 428
+    changed = caller.send("PUT", address, body, If_Match=made["ETag"])
+    late = caller.send("PUT", address, body, If_Match=made["ETag"])
+
+    assert (late.status_code, late.json()["code"]) == (412, "request.match_failed")
     assert changed.json()["name"] == "whole"
     assert [each["id"] for each in caller.items("drafts")] == [draft["id"]]
     assert call(cleo).get(address).status_code == 404
     assert call(cleo).items("drafts") == []
-    assert caller.send("DELETE", address).status_code == 204
+    assert caller.send("DELETE", address).status_code == 428
+    etag = caller.get(address)["ETag"]
+    assert etag == changed["ETag"] != made["ETag"]
+    assert caller.send("DELETE", address, If_Match=etag).status_code == 204
+    assert caller.send("DELETE", address).status_code == 204  # it is gone already
+    assert caller.send("PUT", address, body, If_Match=etag).status_code == 412
     assert ComposeDraft.objects.count() == 0
 
 

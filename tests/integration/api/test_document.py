@@ -46,6 +46,21 @@ def test_every_operation_says_what_it_is_and_who_may(document):
         assert {"401", "403", "429"} <= set(operation["responses"])
 
 
+def test_what_can_be_changed_has_an_etag_and_its_change_demands_it(document):
+    changing = 0
+    for path, operations in document["paths"].items():
+        if not {"put", "patch"} & set(operations):
+            continue
+        assert "ETag" in operations["get"]["responses"]["200"]["headers"], path
+        for method in {"put", "patch", "delete"} & set(operations):
+            changing += 1
+            operation = operations[method]
+            names = {each["name"] for each in operation["parameters"]}
+            assert "If-Match" in names, (method, path)
+            assert {"412", "428"} <= set(operation["responses"]), (method, path)
+    assert changing > 10
+
+
 def test_anybody_reads_the_document(client, db):
     answer = client.get("/api/v1/openapi.json")
 

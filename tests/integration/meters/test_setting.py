@@ -51,7 +51,10 @@ def test_what_may_not_be_asked_is_refused(url, words, held_cluster, browse, dora
     page = browse(dora).post(PAGE, {"url": url}, follow=True).content.decode()
 
     assert words in page
-    answer = call(dora).send("PATCH", "clusters/demo", {"prometheusUrl": url})
+    caller = call(dora)
+    etag = caller.get("clusters/demo")["ETag"]
+    body = {"prometheusUrl": url}
+    answer = caller.send("PATCH", "clusters/demo", body, If_Match=etag)
     assert answer.status_code == (422 if len(url) <= 500 else 400)
     assert answer.json()["errors"][0]["pointer"] == "#/prometheusUrl"
     assert address() == ""
@@ -89,7 +92,13 @@ def test_over_rest_with_the_right_use_alone(held_cluster, prometheus, call, dora
     assert call(ada).send("PATCH", "clusters/demo", body).status_code == 403
     narrow = call(dora, "inventory:read").send("PATCH", "clusters/demo", body)
     assert narrow.status_code == 403
-    answer = call(dora).send("PATCH", "clusters/demo", body)
+    caller = call(dora)
+    assert caller.send("PATCH", "clusters/demo", body).status_code == 428
+    etag = caller.get("clusters/demo")["ETag"]
+    answer = caller.send("PATCH", "clusters/demo", body, If_Match=etag)
     assert answer.json()["prometheus"] is True
+    assert answer["ETag"] != etag
+    again = caller.send("PATCH", "clusters/demo", body, If_Match=etag)
+    assert again.status_code == 412
     assert prometheus.url not in answer.content.decode()
     assert address() == prometheus.url
