@@ -34,10 +34,10 @@ TENANTS = {
 # Tenant → limits in GiB, cards, memory slices and hours of cards in a month.
 BUDGETS = {
     "orchid": {
-        "vram_soft": 1200,
-        "vram_hard": 1536,
-        "cards_soft": 16,
-        "cards_hard": 20,
+        "vram_soft": 2400,
+        "vram_hard": 3072,
+        "cards_soft": 24,
+        "cards_hard": 32,
         "slices_soft": 32,
         "slices_hard": 40,
         "hours_soft": 20000,

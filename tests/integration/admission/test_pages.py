@@ -22,11 +22,11 @@ def demo(fleet_cluster):
 
 def cells(html):
     """Return the rows of the table of outcomes, as texts."""
-    start = html.index("<table><caption>")
+    start = html.index("<caption>")
     table = html[start : html.index("</table>", start)]
     rows = re.findall(r"<tr><th scope=\"row\">(.*?)</th>(.*?)</tr>", table)
     return {
-        name: re.findall(r"<td class=\"n\">(.*?)</td>", rest) for name, rest in rows
+        name: re.findall(r"<td class=\"n\"[^>]*>(.*?)</td>", rest) for name, rest in rows
     }
 
 
