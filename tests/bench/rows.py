@@ -216,7 +216,7 @@ def keystroke_row() -> Iterator[Found]:
 
 
 def watcher_row() -> Iterator[Found]:
-    """A change in the cluster until it is committed, at 200 a second; a first sync."""
+    """A change in the cluster until an open page is told, at 200 a second; a first sync."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "figures.json"
         subprocess.run(
@@ -228,9 +228,10 @@ def watcher_row() -> Iterator[Found]:
         )
         found = json.loads(path.read_text())
     yield Found(
-        found["p99"] < 1,
-        f"{found['rate']:.0f} changes/s: committed within p50 {found['p50']:.3f} s,"
-        f" p99 {found['p99']:.3f} s of at most 1 s",
+        found["page_p99"] < 1,
+        f"{found['rate']:.0f} changes/s: on an open page within p50"
+        f" {found['page_p50']:.2f} s, p99 {found['page_p99']:.2f} s of at most 1 s;"
+        f" committed p50 {found['commit_p50']:.2f} s, p99 {found['commit_p99']:.2f} s",
     )
     yield Found(
         found["seconds"] < 20,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import sys
@@ -40,32 +41,39 @@ def serving() -> Iterator[tuple[httpx.Client, int]]:
     row, token = make_token(
         user=user, name="bench", scopes=scopes, days=1, now=timezone.now()
     )
+    with uvicorn() as (address, pid):
+        with httpx.Client(
+            base_url=address, headers={"Authorization": f"Bearer {token}"}, timeout=60
+        ) as client:
+            yield client, pid
+        ApiToken.objects.filter(pk=row.pk).delete()
+
+
+@contextmanager
+def uvicorn(env: dict[str, str] | None = None) -> Iterator[tuple[str, int]]:
+    """Serve the portal on a free port; give its address and the id of the process."""
     with socket.create_server(("127.0.0.1", 0)) as held:
         port = held.getsockname()[1]
     command = ["uvicorn", "portal.asgi:application", "--port", str(port)]
     process = subprocess.Popen(
         [sys.executable, "-m", *command, "--log-level", "warning"],
         cwd=settings.BASE_DIR,
+        env={**os.environ, **(env or {})},
     )
     try:
-        with httpx.Client(
-            base_url=f"http://127.0.0.1:{port}",
-            headers={"Authorization": f"Bearer {token}"},
-            timeout=60,
-        ) as client:
-            _wait(client)
-            yield client, process.pid
+        address = f"http://127.0.0.1:{port}"
+        _wait(address)
+        yield address, process.pid
     finally:
         process.terminate()
         process.wait()
-        ApiToken.objects.filter(pk=row.pk).delete()
 
 
-def _wait(client: httpx.Client) -> None:
+def _wait(address: str) -> None:
     ends = time.monotonic() + START_SECONDS
     while True:
         try:
-            client.get("/healthz").raise_for_status()
+            httpx.get(f"{address}/healthz").raise_for_status()
         except httpx.HTTPError:
             if time.monotonic() > ends:
                 raise
