@@ -12,6 +12,7 @@ from claims.domain.binding import binding_of
 from claims.domain.lifecycle import State
 from claims.domain.manifest import ordered
 from claims.domain.operations import FINAL, Status, Work, status_of
+from claims.services.origins import change_of
 from claims.services.waiting import preemption_words
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ def request_detail_document(row: ClaimRequest, entries: list[TimelineEntry]) -> 
     return {
         **request_document(row),
         "manifest": ordered(plan.manifest),
+        "difference": change_of(row) or None,
         "diagnostics": plan.diagnostics,
         "classPins": plan.class_pins,
         "timeline": [

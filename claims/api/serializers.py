@@ -84,6 +84,9 @@ class TimelineEntry(s.Serializer[Any]):
 
 class ClaimRequestDetail(ClaimRequest):
     manifest = s.DictField()
+    difference = s.CharField(
+        allow_null=True, help_text="From the old version to this one, as a diff."
+    )
     diagnostics = s.ListField(child=s.DictField())
     classPins = s.ListField(child=s.DictField())
     timeline = TimelineEntry(many=True)

@@ -252,3 +252,19 @@ def difference(origin: Origin, text: str) -> str:
     """Return the unified diff from what a form was begun from to what it says now."""
     name = f"{origin.manifest['metadata']['name']}.yaml"
     return unified(dump(ordered(origin.manifest)), text, name)
+
+
+def change_of(row: ClaimRequest) -> str:
+    """Return the unified diff from what a request is a new version of to itself.
+
+    "" where it is none, or that was another tenant's.
+    """
+    old = row.revises
+    if old is None or old.tenant_id != row.tenant_id:
+        return ""
+    if not {old.plan.kind, row.plan.kind} <= set(KINDS):
+        return ""
+    before, after = (
+        dump(ordered(cleaned(each.plan.manifest, keep=_ASKED))) for each in (old, row)
+    )
+    return unified(before, after, f"{old.plan.name}.yaml")

@@ -23,10 +23,12 @@ from claims.queries.requests import following, mine, timeline, visible_to
 from claims.services.bundles import snippets_of
 from claims.services.ending import cancel
 from claims.services.gate import the_gate
+from claims.services.origins import change_of
 from claims.services.releasing import release
 from claims.services.retrying import try_again
 from claims.services.starting import start_pod
 from claims.services.yaml_text import dump
+from claims.views.importing import diff_lines
 from portal.accounts.domain.roles import Permission
 from portal.core.errors import PortalError
 from portal.core.http import PortalRequest, fragment
@@ -179,6 +181,7 @@ def _detail(request: PortalRequest, claim_request: ClaimRequest) -> dict[str, An
             if pod.phase not in FINISHED or not pod.terminating
         ],
         "manifest_yaml": dump(ordered(plan.manifest)),
+        "difference": diff_lines(change_of(claim_request)),
         "made": _made(claim_request),
         "snippets": snippets_of(plan.manifest),
     }

@@ -134,7 +134,10 @@ def test_a_new_version_says_what_it_is_a_version_of(call, ada, active, template)
     assert made.json()["preset"] is None
     again = caller.get(f"claim-requests/{made.json()['id']}").json()
     assert again["revises"] == str(old.public_id)
-    assert caller.get(f"claim-requests/{old.public_id}").json()["revises"] is None
+    assert "+            count: 2\n" in again["difference"]
+    assert f"-  name: {old.plan.name}" in again["difference"]
+    first = caller.get(f"claim-requests/{old.public_id}").json()
+    assert (first["revises"], first["difference"]) == (None, None)
 
 
 def test_what_a_preset_gave_is_submitted_as_of_it(call, ada, dora, cluster):  # noqa: F811

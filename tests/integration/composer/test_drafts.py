@@ -116,9 +116,10 @@ def test_a_new_version_shows_what_changes_and_who_uses_the_old(
     assert "Newer version:" in text(
         client.get(reverse("claims:request-detail", args=[old.public_id]))
     )
-    assert "A new version of" in text(
-        client.get(reverse("claims:request-detail", args=[new.public_id]))
-    )
+    said = text(client.get(reverse("claims:request-detail", args=[new.public_id])))
+    assert "A new version of" in said
+    assert f"What changes against {old.plan.name}" in said
+    assert "+ count: 2" in said
 
 
 def test_a_copy_is_no_new_version(live, active, template, client):  # noqa: F811
