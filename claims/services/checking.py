@@ -26,6 +26,7 @@ from claims.domain.checks.facts import (
     Verdict,
 )
 from claims.domain.checks.findings import Finding, ObjectFinding, most_specific
+from claims.domain.checks.satisfying import unmet_findings
 from claims.domain.checks.world import (
     World,
     build_world,
@@ -262,6 +263,7 @@ class Checker:
         if not has_preview(asked.manifest):
             return
         yield from shapes.distinct_findings(asked, facts, world)
+        yield from unmet_findings(asked, facts, world)
         yield from expressions.selector_findings(asked, facts, world)
         yield from capacity.capacity_findings(asked, facts, world)
         yield from admin.admin_findings(asked, facts, world)

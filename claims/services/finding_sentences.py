@@ -170,6 +170,18 @@ SENTENCES: dict[str, _StrPromise] = {
     "constraint.distinct": _(
         "%(one)s and %(other)s may be given shares of one device; a distinctAttribute over both keeps them apart."
     ),
+    "constraint.unmet.match": _(
+        "On no node do enough devices agree on “%(key)s”, whatever is free: the claim fits nowhere. Ask for fewer, or leave the constraint out."
+    ),
+    "constraint.unmet.distinct": _(
+        "On no node do enough devices differ in “%(key)s”, whatever is free: the claim fits nowhere. Ask for fewer, or leave the constraint out."
+    ),
+    "constraint.unmet.all_match": _(
+        "“All” takes every matching device of a node, and on no node do they all agree on “%(key)s”: the pod fails with an error. Select fewer, or leave the constraint out."
+    ),
+    "constraint.unmet.all_distinct": _(
+        "“All” takes every matching device of a node, and on no node do they all differ in “%(key)s”: the pod fails with an error. Select fewer, or leave the constraint out."
+    ),
     "capacity.key_mismatch": _(
         "No device of this class has a capacity “%(key)s”. Known: %(known)s."
     ),

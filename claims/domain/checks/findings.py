@@ -51,6 +51,7 @@ CATALOGUE: dict[str, Level] = {
     "constraint.parent_request": _W,
     "constraint.list_type": _W,
     "constraint.distinct": _W,
+    "constraint.unmet": _W,
     "capacity.key_mismatch": _E,
     "capacity.range": _E,
     "capacity.default_is_all": _W,
