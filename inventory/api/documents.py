@@ -167,6 +167,9 @@ def card_document(node: str, row: CardRow, placements: list[PlacementRow]) -> Js
         "memorySlices": {"total": row.cell_count, "taken": row.cells_taken}
         if row.cell_count
         else None,
+        "computeSlices": {"total": row.compute[1], "taken": row.compute[0]}
+        if row.compute
+        else None,
         "shares": {"total": row.shares[1], "taken": row.shares[0]}
         if row.shares
         else None,
@@ -212,6 +215,7 @@ def _placement(row: PlacementRow) -> Json:
         "profile": row.profile or None,
         "memoryBytes": row.memory,
         "memorySlices": row.cells or None,
+        "computeSlices": row.compute or None,
         "state": row.state,
         "holders": [holder_document(holder) for holder in named],
         "otherHolders": len(row.holders) - len(named),

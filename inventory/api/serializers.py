@@ -143,6 +143,7 @@ class Placement(s.Serializer[Any]):
     profile = s.CharField(allow_null=True)
     memoryBytes = s.IntegerField(allow_null=True)
     memorySlices = s.CharField(allow_null=True)
+    computeSlices = s.IntegerField(allow_null=True, help_text="Of a MIG profile.")
     state = s.ChoiceField(["possible", "blocked", "taken", "unavailable"])
     holders = Holder(many=True)
     otherHolders = s.IntegerField()
@@ -169,6 +170,9 @@ class Card(s.Serializer[Any]):
     memory = CardMemory()
     largestProfile = s.CharField(allow_null=True)
     memorySlices = Taken(allow_null=True)
+    computeSlices = Taken(
+        allow_null=True, help_text="Of MIG; which of them is in use is not published."
+    )
     shares = Taken(allow_null=True)
     doubleAdvertised = s.BooleanField()
     reasons = CardReason(many=True)

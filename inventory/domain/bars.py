@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from inventory.domain.holds import Hold, Placement, Segment, cells_held, held_memory
+from inventory.domain.holds import (
+    Hold,
+    Placement,
+    Segment,
+    cells_held,
+    compute_held,
+    held_memory,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +32,11 @@ class Bar:
         """How much is free, but has no placement."""
         return sum(s.size for s in self.segments if s.state == "blocked")
 
+    @property
+    def taken(self) -> int:
+        """How many pieces are held."""
+        return sum(s.state == "taken" for s in self.segments)
+
 
 def bar_of(card: Card, placements: Sequence[Placement]) -> Bar:
     """Return the bar of a card whose placements are as given."""
@@ -35,6 +47,28 @@ def bar_of(card: Card, placements: Sequence[Placement]) -> Bar:
     if any(part.shared for part in card.parts) and card.total:
         return Bar(tuple(_share_bar(card, placements)), card.total)
     return Bar((_whole_segment(placements),), 1)
+
+
+def compute_bar_of(card: Card, placements: Sequence[Placement]) -> Bar | None:
+    """Return a card's compute slices one by one, or None where it is not cut so.
+
+    Which of them a partition has is not published: those in use come first.
+    """
+    units = card.compute_count
+    if not units:
+        return None
+    taken = [
+        ("taken", p.holds)
+        for p in placements
+        if p.holds
+        for _ in range(compute_held(p.part, card))
+    ][:units]
+    rest = _rest_state(placements)
+    slices = [*taken, *[(rest, ())] * (units - len(taken))]
+    segments = (
+        Segment(n, 1, state, "", holds) for n, (state, holds) in enumerate(slices)
+    )
+    return Bar(tuple(segments), units)
 
 
 def _whole_segment(placements: Sequence[Placement]) -> Segment:

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 Key = tuple[str, ...]
 
 PARTITION_TYPES = frozenset({"mig", "amdgpu-partition", "vf"})
+# NVIDIA's names of MIG profiles: compute slices, then memory, as in 3g.40gb.
+_COMPUTE = re.compile(r"(?:\d+c\.)?(\d+)g\.")
 _SET_SUFFIX = re.compile(r"-counter(s|-set)?$")
 _NO_NAME = frozenset({"", "Unknown"})
 
@@ -64,6 +66,12 @@ class Part:
     def blocked(self) -> bool:
         """Whether a taint keeps a claim without tolerations out."""
         return any(taint.blocks for taint in self.taints)
+
+    @property
+    def compute(self) -> int:
+        """How many compute slices its MIG profile has, 0 where it is none."""
+        named = _COMPUTE.match(self.profile)
+        return int(named[1]) if named else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +104,12 @@ class Card:
     def key(self) -> tuple[str, str, str]:
         """Driver, pool and name, by which its history is found."""
         return self.driver, self.pool, self.name
+
+    @property
+    def compute_count(self) -> int:
+        """Compute slices: of its largest profile, or of all that it is cut into."""
+        of = [part.compute for part in self.parts if part.role == "partition"]
+        return sum(of) if self.kind == "static" else max(of, default=0)
 
     @property
     def pools(self) -> frozenset[tuple[str, str]]:

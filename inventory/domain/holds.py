@@ -93,6 +93,11 @@ def held_memory(part: Part, holds: Sequence[Hold]) -> int | None:
     return shared_memory(holds)
 
 
+def compute_held(part: Part, card: Card) -> int:
+    """Return the compute slices that a part occupies when it is held."""
+    return part.compute if part.role == "partition" else card.compute_count
+
+
 def cells_held(part: Part, card: Card) -> Iterable[int]:
     """Return the memory slices that a part occupies when it is held."""
     whole = part.role != "partition" and not part.uses

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from inventory.domain.bars import Bar, bar_of
+from inventory.domain.bars import Bar, bar_of, compute_bar_of
 from inventory.domain.quantity import GIB
 
 if TYPE_CHECKING:
@@ -62,6 +62,8 @@ class PlacementRow:
     role: str
     memory: int | None
     cells: str
+    # Compute slices, 0 where it has none of its own.
+    compute: int
     state: str
     holders: tuple[Holder, ...]
 
@@ -101,6 +103,9 @@ class CardRow:
     cell_count: int
     cells_taken: int
     blocked_cells: int
+    # (taken, of); None where it is not cut into compute slices.
+    compute: tuple[int, int] | None
+    compute_pieces: tuple[Piece, ...]
     shares: tuple[int, int] | None
     double_advertised: bool
     largest_profile: str
@@ -143,6 +148,7 @@ def card_row(
     """Return a card as a person may see it."""
     card = occupancy.card
     bar = bar_of(card, occupancy.placements)
+    compute = compute_bar_of(card, occupancy.placements)
     holders = _distinct(holder_of(hold, viewer) for hold in occupancy.holds)
     return CardRow(
         node=card.node,
@@ -163,6 +169,10 @@ def card_row(
         cell_count=card.cell_count,
         cells_taken=occupancy.cells_taken,
         blocked_cells=int(bar.blocked) if card.cell_count else 0,
+        compute=(compute.taken, int(compute.units)) if compute else None,
+        compute_pieces=tuple(_piece(s, compute, viewer) for s in compute.segments)
+        if compute
+        else (),
         shares=occupancy.share_count,
         double_advertised=card.double_advertised,
         largest_profile=_largest_profile(occupancy),
@@ -208,6 +218,7 @@ def placement_rows(occupancy: Occupancy, viewer: Viewer) -> list[PlacementRow]:
             role=p.part.role,
             memory=p.part.memory,
             cells=_span(p.part.cells),
+            compute=p.part.compute,
             state=p.state,
             holders=tuple(holder_of(hold, viewer) for hold in p.holds),
         )

@@ -193,8 +193,18 @@ def bar_words(row: CardRow) -> str:
         sizes[piece.mark] += round(share * row.cell_count) if row.cell_count else 1
     if row.cell_count:
         head = _("%(count)d memory slices") % {"count": row.cell_count}
-        return f"{head}: {', '.join(_slices(sizes))}"
-    return ", ".join(_marks(sizes))
+        return f"{head}: {', '.join(_slices(sizes))}{_compute(row)}"
+    return ", ".join(_marks(sizes)) + _compute(row)
+
+
+def _compute(row: CardRow) -> str:
+    if not row.compute:
+        return ""
+    taken, count = row.compute
+    return "; " + _("%(taken)d of %(count)d compute slices in use") % {
+        "taken": taken,
+        "count": count,
+    }
 
 
 def _slices(sizes: Counter[str]) -> list[str]:

@@ -180,6 +180,9 @@ def test_cards_say_each_way_to_use_them_when_asked(as_ada):
     assert {each["state"] for each in card["placements"]} > {"possible", "taken"}
     assert plain["placements"] == []
     assert card["memorySlices"]["taken"] == 2
+    assert card["computeSlices"] == {"total": 7, "taken": 2}
+    slices = {each["profile"]: each["computeSlices"] for each in card["placements"]}
+    assert (slices["3g.40gb"], slices["1g.20gb"], slices[None]) == (3, 1, None)
 
 
 def test_cards_by_room_and_owner(as_ada):

@@ -224,6 +224,7 @@ def test_gpu_list_draws_slices(held_cluster, browse, ada):
     page = html(browse(ada), "/c/demo/gpus/?q=gpu-h100-mig")
 
     assert "8 memory slices: 1 yours, 1 in use, 6 free" in page
+    assert "2 of 7 compute slices in use" in page
     assert "4g.40gb fits" in page or "3g.40gb fits" in page
 
 
@@ -276,6 +277,8 @@ def test_device_detail_tells_types_policy_and_counters(held_cluster, browse, ada
 
     assert re.search(r"driverVersion</code></th><td>version</td>", page)
     assert "memory-slice-7" in page
+    assert page.count("Compute slices</th>") == 1
+    assert "Compute slices" not in shared
     assert "gpu-0-counter-set" in page
     assert "in steps of" in shared
     assert "ai-serving/orchid-share" in shared

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from inventory.domain.bars import Bar, bar_of
+from inventory.domain.bars import Bar, bar_of, compute_bar_of
 from inventory.domain.cards import derive_cards
 from inventory.domain.gpus import DeviceFacts, Taint
 from inventory.domain.holds import Hold
@@ -67,11 +67,21 @@ def test_occupancy_of_fragmented_mig_draws_slices():
     assert first.allocated == 3 * 9984 * MIB
 
 
+def compute(occupancy: Occupancy) -> str:
+    """Return the compute slices of a card, a letter of its state each."""
+    drawn = compute_bar_of(occupancy.card, occupancy.placements)
+    return "".join(segment.state[0] for segment in drawn.segments)
+
+
 def test_occupancy_of_slot_without_placement_is_blocked():
-    first, _ = held(
+    first, second = held(
         "nvidia-h100-dynamic-mig-k8s135.yaml", {"device": "gpu-0-mig-4g40gb-5-0"},
         {"device": "gpu-0-mig-2g20gb-14-4"}, {"device": "gpu-0-mig-1g10gb-19-6"},
     )  # fmt: skip
+
+    # The memory slice that is left has no compute slice to go with it.
+    assert compute(first) == "ttttttt"
+    assert compute(second) == "fffffff"
 
     assert bar(first)[-1] == ("blocked", 1, "")
     assert drawn(first).blocked == 1
@@ -84,6 +94,32 @@ def test_occupancy_of_administrative_hold_charges_nothing():
     assert not cards[0].in_use
     assert cards[0].allocated == 0
     assert [hold.admin for hold in cards[0].holds] == [True]
+
+
+def test_compute_slices_are_counted_by_profile():
+    mig = "nvidia-h100-dynamic-mig-k8s135.yaml"
+    some, _ = held(
+        mig, {"device": "gpu-0-mig-3g40gb-9-4"}, {"device": "gpu-0-mig-1g10gb-19-0"}
+    )
+    whole, _ = held(mig, {"device": "gpu-0"})
+
+    assert compute(some) == "ttttfff"
+    assert compute(whole) == "ttttttt"
+
+
+def test_static_partitions_have_the_compute_slices_that_they_were_given():
+    cards = held(
+        "nvidia-a100-80gb-static-mig-v25.8-double-advertised.yaml",
+        {"device": "gpu-0-mig-9-4-4"},
+    )
+    # 3g.40gb, 2g.20gb and two 1g.10gb each.
+    assert [compute(each) for each in cards] == ["tttffff", "fffffff"]
+
+
+def test_cards_that_are_no_mig_have_no_compute_slices():
+    for name in ("nvidia-h100-full-8gpu.yaml", "amd-mi300x-full.yaml"):
+        for each in Fleet(documents(FLEETS / name)).all():
+            assert compute_bar_of(each.card, each.placements) is None
 
 
 def test_occupancy_of_shares_adds_up():
