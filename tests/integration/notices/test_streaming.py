@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import uuid
 
 import httpx
 import pytest
 from asgiref.sync import sync_to_async
+from django.test import Client
 from django.utils import timezone
 
 from portal.accounts.models import ApiToken
@@ -93,3 +95,67 @@ async def test_a_stream_tells_news_and_is_resumed_without_a_gap(
             await told("not for nobody", orchid)
             assert await events.following() is None  # it ended
     assert not live.hub().feeds
+
+
+async def text_until(lines, end):
+    """Return what a stream says up to and with a line that holds `end`."""
+    text = ""
+    async with asyncio.timeout(60):
+        async for line in lines:
+            text += f"{line}\n"
+            if end in line:
+                return text
+    raise AssertionError(text)
+
+
+def happen(person, others, word, claim_request):
+    """Let a request of a person move, and tell their tenant and themselves of it."""
+    notify(claim_request=claim_request, state=f"{word}-state", requester=person.pk)
+    tenant = person.tenants.get()
+    for people, to in (((), tenant), ((person,), None)):
+        announce(
+            "claim.active",
+            subject=f"{word}-subject",
+            tenant=to,
+            people=people,
+            payload={"name": f"{word}-name"},
+            url=f"/{word}/",
+        )
+    # What is told last to the streams of others ends them.
+    for other in others:
+        tell("the-end", other.tenants.get())
+    notify(cluster="demo", revision=99, kinds=["Pod"])
+
+
+@pytest.mark.parametrize("of", ["page", "api"])
+async def test_no_stream_tells_a_tenant_of_another(of, ada, cleo, call, load_fleets):
+    def prepare(person):
+        if of == "api":
+            return {"Authorization": f"Bearer {call(person).token}"}
+        client = Client()
+        client.force_login(person)
+        return {"Cookie": f"sessionid={client.cookies['sessionid'].value}"}
+
+    await sync_to_async(load_fleets)("nvidia-t4-l40s")
+    path, end = {
+        "page": ("/c/demo/events?since=98", '"revision": 99'),
+        "api": ("/api/v1/events?cluster=demo", "the-end"),
+    }[of]
+    for person, other in ((ada, cleo), (cleo, ada)):
+        heads = [await sync_to_async(prepare)(each) for each in (person, other)]
+        async with (
+            _serving() as address,
+            httpx.AsyncClient(base_url=address, timeout=60) as client,
+            client.stream("GET", path, headers=heads[0]) as own,
+            client.stream("GET", path, headers=heads[1]) as foreign,
+        ):
+            streams = [each.aiter_lines() for each in (own, foreign)]
+            for lines in streams:
+                await text_until(lines, ": from here" if of == "api" else ": open")
+            while len(live.hub().feeds) < 2:
+                await asyncio.sleep(0.01)
+            public_id = str(uuid.uuid4())
+            await sync_to_async(happen)(person, [person, other], "violet", public_id)
+            read = [await text_until(lines, end) for lines in streams]
+        told = [("violet" in text, public_id in text) for text in read]
+        assert told == [(True, of == "page"), (False, False)]
