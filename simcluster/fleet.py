@@ -17,6 +17,8 @@ from simcluster.storage import Store
 _ROOT = Path(__file__).parents[1]
 DEMO = (_ROOT / "deploy" / "rbac.yaml", *sorted(_ROOT.glob("simcluster/fleets/*.yaml")))
 _NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
+_GPU_DRIVER = "gpu.nvidia.com"
+_RUNTIME = "containerd://2.0.6"
 _ROOM = {"cpu": "128", "memory": "1Ti", "pods": "110"}
 
 
@@ -48,10 +50,8 @@ def begin(store: Store, documents: list[tuple[Kind, Object]]) -> None:
     for kind, body in documents:
         _place(store, kind, body)
     for kind, body in documents:
-        if kind == SLICE and (node := body["spec"].get("nodeName")):
-            _place(
-                store, NODE, _node(node, body["metadata"].get("ownerReferences", []))
-            )
+        if kind == SLICE and body["spec"].get("nodeName"):
+            _place(store, NODE, _node(body))
 
 
 def _place(store: Store, kind: Kind, body: Object) -> None:
@@ -74,11 +74,16 @@ def _place(store: Store, kind: Kind, body: Object) -> None:
     store.put(kind, new)
 
 
-def _node(name: str, owners: list[Object]) -> Object:
+def _node(body: Object) -> Object:
     """Return the node that a slice is on, with the uid that the slice knows."""
+    name = body["spec"]["nodeName"]
     metadata: Object = {"name": name, "labels": {"kubernetes.io/hostname": name}}
+    if body["spec"]["driver"] == _GPU_DRIVER:
+        metadata["labels"]["nvidia.com/gpu.present"] = "true"
+    owners = body["metadata"].get("ownerReferences", [])
     if uids := [owner["uid"] for owner in owners if owner["kind"] == NODE.name]:
         metadata["uid"] = uids[0]
     ready = {"type": "Ready", "status": "True", "reason": "KubeletReady"}
+    info = {"containerRuntimeVersion": _RUNTIME}
     status = {"capacity": _ROOM, "allocatable": _ROOM, "conditions": [ready]}
-    return {"metadata": metadata, "spec": {}, "status": status}
+    return {"metadata": metadata, "spec": {}, "status": {**status, "nodeInfo": info}}

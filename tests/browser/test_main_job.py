@@ -43,10 +43,10 @@ def test_main_job(page: Page, sign_in, axe, name):
     compose_example(page, name)
 
     selector = page.locator("main")
-    expect(selector).to_contain_text("matches 8 of 34 devices on 2 of 12 nodes")
-    expect(selector).to_contain_text("matches 6 of 50 devices on 1 of 12 nodes")
+    expect(selector).to_contain_text("matches 8 of 34 devices on 2 of 13 nodes")
+    expect(selector).to_contain_text("matches 6 of 50 devices on 1 of 13 nodes")
     preview = page.locator("#preview")
-    expect(preview).to_contain_text("Fits on 2 of 12 nodes")
+    expect(preview).to_contain_text("Fits on 2 of 13 nodes")
     expect(preview).to_contain_text("gpu-h100-share-a")
     axe(page)
 
@@ -110,7 +110,7 @@ def test_main_job_without_script(no_script, demo, name):
     compose_example(page, name)
     with page.expect_navigation():
         page.get_by_role("button", name="Preview now").click()
-    expect(page.locator("main")).to_contain_text("Fits on 2 of 12 nodes")
+    expect(page.locator("main")).to_contain_text("Fits on 2 of 13 nodes")
     page.get_by_role("button", name="Submit").click()
     page.wait_for_url("**/requests/*/")
     reload_until(page, "Active")

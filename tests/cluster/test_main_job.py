@@ -54,7 +54,7 @@ def test_the_main_job_on_a_real_control_plane(page):
     compose_example(page, name)
 
     preview = page.locator("#preview")
-    expect(preview).to_contain_text("Fits on 2 of 12 nodes", timeout=PATIENCE)
+    expect(preview).to_contain_text("Fits on 2 of 13 nodes", timeout=PATIENCE)
     expect(preview).to_contain_text("gpu-h100-share-a")
 
     main = page.locator("main")

@@ -36,6 +36,8 @@ def test_slices_of_every_fleet_lie_on_nodes_that_exist(demo):
     }
     # What a fabric reaches belongs to no node.
     del nodes["fabric-rack-7"]
+    # What a device plugin offers is in no slice.
+    del nodes["gpu-l40s-old"]
     local = [each for each in slices if "nodeName" in each["spec"]]
 
     assert (len(slices), len(local)) == (16, 15)
@@ -234,3 +236,19 @@ def test_a_bad_fleet_is_said_in_a_sentence(tmp_path, content):
     assert ended.returncode == 2
     assert ended.stderr.startswith("The simulated cluster cannot start: ")
     assert "Traceback" not in ended.stderr
+
+
+def test_the_old_pool_is_served_by_a_device_plugin_and_by_no_slice(demo):
+    admin = demo.client()
+    pods = {
+        each["metadata"]["name"]
+        for each in admin.list("Pod")["items"]
+        if each["spec"].get("nodeName") == "gpu-l40s-old"
+    }
+    assert {"captions-0", "captions-1", "upscale-0"} == pods
+    counted = {
+        each["metadata"]["name"]: each["status"]["numberReady"]
+        for each in admin.list("DaemonSet")["items"]
+    }
+    assert counted["nvidia-device-plugin-daemonset"] == 1
+    assert counted["nvidia-dra-driver-gpu-kubelet-plugin"] == 11
