@@ -4,8 +4,9 @@
 
 It writes DIR/portal.kubeconfig, of the portal's service account, once everything
 is in the cluster. There is no kubelet: pods are bound and stay Pending, claims go as
-far as allocated and reserved; pods that are deleted go at once. What the cluster does not serve (ComputeDomain, whose
-CRD belongs to NVIDIA's driver) is left out and named.
+far as allocated and reserved; pods that are deleted go at once. What the cluster does
+not serve (ComputeDomain and ClusterPolicy, whose CRDs belong to NVIDIA) is left out and
+named.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ ROOT = Path(__file__).resolve().parents[2]
 FILES = [ROOT / "deploy/rbac.yaml", *sorted(ROOT.glob("simcluster/fleets/*.yaml"))]
 ACCOUNT = "system:serviceaccount:slicewise:slicewise"
 GROUPS = ("system:serviceaccounts", "system:authenticated")
+# Kinds whose definitions belong to others, so that this cluster does not serve them.
+FOREIGN = {"ClusterPolicy"}
 # What others refer to comes first.
 ORDER = ("Namespace", "ClusterRole", "Node", "DeviceClass", "ResourceSlice")
 
@@ -60,7 +63,8 @@ def main() -> int:
 def fill(cluster: ControlPlane) -> None:
     """Put into the cluster what it lacks of the demo."""
     documents = list(_documents())
-    known = [each for each in documents if each["kind"] in PATHS]
+    served = PATHS.keys() - FOREIGN
+    known = [each for each in documents if each["kind"] in served]
     left_out = {each["kind"] for each in documents} - {each["kind"] for each in known}
     if left_out:
         build.say(f"not served, so left out: {', '.join(sorted(left_out))}")
