@@ -82,6 +82,30 @@ def to_manifest(draft: DomainDraft) -> Json:
     }
 
 
+def drafted(body: Json) -> DomainDraft | None:
+    """Return the form that makes a manifest; None where no form makes just that."""
+    try:
+        metadata, spec = body["metadata"], body["spec"]
+        draft = DomainDraft(
+            name=metadata["name"],
+            namespace=metadata.get("namespace", ""),
+            nodes=str(spec["numNodes"]),
+            mode=spec["channel"].get("allocationMode", MODES[0]),
+            template=spec["channel"]["resourceClaimTemplate"]["name"],
+        )
+        whole = {
+            **body,
+            "metadata": {"namespace": "", **metadata},
+            "spec": {
+                **spec,
+                "channel": {"allocationMode": MODES[0], **spec["channel"]},
+            },
+        }
+        return draft if to_manifest(draft) == whole else None
+    except (AttributeError, KeyError, TypeError):
+        return None
+
+
 def shape_findings(body: Json) -> list[Finding]:
     """Return what the API server, or the domain's controller, would refuse."""
     return list(_shape(body))

@@ -9,6 +9,7 @@ from claims.domain.checks.findings import Level
 from claims.services.yaml_source import unified
 
 if TYPE_CHECKING:
+    from claims.domain.compute_domains import DomainDraft
     from claims.domain.importing.edits import Repair
 
 REPAIRED, OFFERED, DECLINED, LEFT = "repaired", "offered", "declined", "left"
@@ -79,6 +80,7 @@ class ImportedDocument:
         parts: name and text of each claim or template that the composer could take.
         added: of those, the ones that repairs brought.
         fits: what was previewed of them.
+        domain: the form that makes it, where it is a ComputeDomain that a form makes.
     """
 
     number: int
@@ -95,6 +97,7 @@ class ImportedDocument:
     written: str = ""
     added: tuple[tuple[str, str], ...] = ()
     fits: tuple[ClaimFit, ...] = ()
+    domain: DomainDraft | None = None
 
     @property
     def diff(self) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from django.utils.translation import gettext as _
 
 from claims.domain.checks.findings import Level
+from claims.domain.compute_domains import drafted
 from claims.domain.importing.edits import Repair, at
 from claims.services.import_sentences import import_sentence
 from claims.services.imported import (
@@ -164,4 +165,5 @@ def _finished(document: _Document) -> ImportedDocument:
         written=written,
         added=added,
         fits=tuple(fits),
+        domain=drafted(first) if is_one else None,
     )

@@ -6,8 +6,10 @@ import html
 import re
 
 import pytest
+import yaml
 from django.core.files.uploadedfile import SimpleUploadedFile
 
+from tests.conftest import DATA
 from tests.integration.importing.texts import FLAT, HEAD
 
 PAGE = "/c/demo/import/"
@@ -113,6 +115,27 @@ def test_the_composer_takes_what_import_gives(as_ada):
 
     assert taken.status_code == 200
     assert 'value="one"' in taken.content.decode()
+
+
+def test_a_compute_domain_goes_into_a_form_of_its_own(as_ada):
+    text = (DATA / "guides" / "000-computedomain.yaml").read_text()
+    page = as_ada.post(PAGE, {"text": text}).content.decode()
+    form = page[page.index('<form id="take-1-domain"') :]
+    form = form[: form.index("</form>")]
+    assert 'action="/c/demo/compose/domain/"' in form
+    fields = dict(re.findall(r'name="(\w+)" value="([^"]*)"', form))
+    fields.pop("csrfmiddlewaretoken")
+
+    taken = as_ada.post("/c/demo/compose/domain/", fields)
+
+    manifest = yaml.safe_load(text)
+    assert fields["nodes"] == str(manifest["spec"]["numNodes"])
+    assert taken.status_code == 200
+    assert f'value="{manifest["metadata"]["name"]}"' in taken.content.decode()
+    # What that form has no field for would be lost there.
+    manifest["metadata"]["labels"] = {"team": "a"}
+    response = as_ada.post(PAGE, {"text": yaml.safe_dump(manifest)})
+    assert "take-1-domain" not in response.content.decode()
 
 
 def test_the_composer_leads_to_import_with_what_it_could_not_take(as_ada):
