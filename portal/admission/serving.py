@@ -25,6 +25,7 @@ from portal.admission.services.certificates import (
     renew,
     serving_certificate,
 )
+from portal.admission.services.recording import tally
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,6 +33,14 @@ if TYPE_CHECKING:
 logger = structlog.get_logger(__name__)
 
 RELOAD_SECONDS = 60.0
+
+
+def _write_counts() -> None:
+    """Write what rules counted in the last second."""
+    try:
+        tally.flush()
+    finally:
+        close_old_connections()
 
 
 class HookHandler(ASGIHandler):
@@ -94,6 +103,7 @@ class HookServer:
             await self.server.serve()
         finally:
             reloading.cancel()
+            await sync_to_async(_write_counts)()
 
     async def _keep_fresh(self, context: ssl.SSLContext) -> None:
         while True:

@@ -27,6 +27,7 @@ from prometheus_client.registry import Collector
 from claims.domain.lifecycle import FINAL, State
 from claims.models import ClaimRequest
 from inventory.models import Cluster, HistorySample
+from portal.admission.models import GuardCount
 from portal.approvals.models import Approval
 from portal.core.counting import BUCKETS, counted
 from portal.notices.models import Delivery
@@ -49,6 +50,10 @@ COUNTERS = {
         ("kind",),
         "Lists that the watcher read; relists, after the first.",
     ),
+    "slicewise_advisor_calls": (
+        ("answer",),
+        "Calls of the advisor: sound, none that can be used, or spared.",
+    ),
     "slicewise_watch_expired": (
         ("kind",),
         "Watches that had to begin anew with a list.",
@@ -57,6 +62,10 @@ COUNTERS = {
 # Name → its one label, what it is.
 HISTOGRAMS = {
     "slicewise_http_request_duration_seconds": ("view", "Until an answer begins."),
+    "slicewise_admission_review_duration_seconds": (
+        "webhook",
+        "Until a review of an object is answered.",
+    ),
     "slicewise_task_duration_seconds": ("task", "How long background tasks take."),
     "slicewise_engine_call_duration_seconds": (
         "call",
@@ -79,6 +88,7 @@ class PortalCollector(Collector):
         yield from _memory()
         yield from _requests()
         yield from _deliveries()
+        yield from _admission()
         yield from _counted()
 
 
@@ -212,6 +222,22 @@ def _deliveries() -> Iterator[Metric]:
     for status in Delivery.Status.values:
         metric.add_metric([status], counts.get(status, 0))
     yield metric
+
+
+def _admission() -> Iterator[Metric]:
+    """Yield how many reviews each rule looked at, warned of and denied."""
+    results = ("seen", "warned", "denied")
+    rules = CounterMetricFamily(
+        "slicewise_admission_rule_reviews",
+        "Reviews of objects that a rule looked at, warned of or denied.",
+        labels=["rule", "result"],
+    )
+    for name, *values in GuardCount.objects.order_by("rule__name").values_list(
+        "rule__name", *results
+    ):
+        for result, value in zip(results, values, strict=True):
+            rules.add_metric([name, result], value)
+    yield rules
 
 
 def _counted() -> Iterator[Metric]:

@@ -21,6 +21,7 @@ from portal.admission.domain.questions import QUESTIONS
 from portal.admission.gateways.advisor import AdvisorFault, Server, ask
 from portal.admission.queries.rules import advisor_setting
 from portal.core.cache_by_content import ContentCache, content_key
+from portal.core.counting import count
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -31,6 +32,7 @@ Json = dict[str, Any]
 
 FRESH = timedelta(days=30)
 ANSWER_SECONDS = 30.0
+CALLS = "slicewise_advisor_calls_total"
 
 
 class Breaker:
@@ -127,12 +129,15 @@ def advice_on(state: Json) -> Advice:
     if kept is not None:
         return kept
     if not breaker.may_try():
+        count(CALLS, answer="spared")
         raise AdvisorFault("it failed several times in a row and is left alone")
     try:
         advice = read_advice(ask(server, state, QUESTIONS[language]))
     except (AdvisorFault, Malformed) as error:
         breaker.failed()
+        count(CALLS, answer="none")
         raise AdvisorFault(str(error)[:200]) from error
     breaker.succeeded()
+    count(CALLS, answer="sound")
     _answers.keep(key, advice)
     return advice

@@ -26,6 +26,7 @@ from django.views.decorators.http import require_POST
 
 from portal.admission.domain.review import BadReview, Review, Verdict, read_review
 from portal.admission.services.reviewing import NoSuchCluster, mutate, validate
+from portal.core.counting import timed
 from portal.core.errors import PortalError
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ logger = structlog.get_logger(__name__)
 
 # An object of etcd is at most 1.5 MiB; a review holds it, and on an update twice.
 MOST_BYTES = 4 * 1024 * 1024
+DURATION = "slicewise_admission_review_duration_seconds"
 
 Judge = Callable[[Review], Verdict]
 
@@ -50,7 +52,8 @@ async def validate_review(
     def judge(review: Review) -> Verdict:
         return validate(cluster, review, failure=failure, now=timezone.now())
 
-    return await _answer(request, judge)
+    with timed(DURATION, webhook="validate"):
+        return await _answer(request, judge)
 
 
 @csrf_exempt
@@ -62,7 +65,8 @@ async def mutate_review(request: HttpRequest, cluster: str = "") -> HttpResponse
     def judge(review: Review) -> Verdict:
         return mutate(cluster, review, now=timezone.now())
 
-    return await _answer(request, judge)
+    with timed(DURATION, webhook="mutate"):
+        return await _answer(request, judge)
 
 
 async def _answer(request: HttpRequest, judge: Judge) -> HttpResponse:

@@ -71,7 +71,7 @@ def served(handler):
     """Serve on loopback; the address."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_address[1]}"
@@ -310,6 +310,28 @@ def test_a_fallback_that_does_not_fit_is_not_put_in(
     )
     afresh()
     assert patch_of(judged(ask)) is None
+
+
+def test_every_fault_ends_in_what_the_rules_say(
+    demo, ask, trusted, monkeypatch, settings, afresh
+):
+    """Where a sound server's word denies, a broken one's is as if nobody was asked."""
+    trusted(monkeypatch, "enforce")
+    monkeypatch.setattr(advising, "ask", advisor.ask)
+    AdvisorSetting.objects.update(safe=1.0)
+    Calibration.objects.update(safe=1.0)
+    settings.SLICEWISE_ADVISOR_KEY = "secret"
+
+    def answer(*faults):
+        with mock(*faults) as url:
+            settings.SLICEWISE_ADVISOR_URL = url
+            afresh()
+            return judged(ask)["allowed"]
+
+    assert answer() is False
+    for fault in sorted(set(FAULTS) - HARMLESS - {"auth-rejects-header"}):
+        assert answer(fault) is True, fault
+        assert AdmissionDecision.objects.latest("pk").fault, fault
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,8 @@ def cells(html):
     table = html[start : html.index("</table>", start)]
     rows = re.findall(r"<tr><th scope=\"row\">(.*?)</th>(.*?)</tr>", table)
     return {
-        name: re.findall(r"<td class=\"n\"[^>]*>(.*?)</td>", rest) for name, rest in rows
+        name: re.findall(r"<td class=\"n\"[^>]*>(.*?)</td>", rest)
+        for name, rest in rows
     }
 
 

@@ -13,6 +13,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from inventory.services.history import record_all
 from portal.accounts.tokens import make_token
+from portal.admission.models import GuardCount, GuardRule
+from portal.admission.services.advising import CALLS
+from portal.admission.views.webhook import DURATION
 from portal.core import counting
 from portal.core.models import Counter
 from portal.metrics.collector import exposition
@@ -212,3 +215,23 @@ def test_old_samples_do_not_pass_for_new_ones(sampled, scrape):
     HistorySample.objects.update(at=timezone.now() - timedelta(hours=2))
     moment = value(scrape(), "history_sample_timestamp_seconds", cluster="demo")
     assert moment < timezone.now().timestamp() - 7000
+
+
+def test_rules_of_admission_and_calls_of_the_advisor_are_counted(scrape):
+    rule = GuardRule.objects.get(name="tenant-budgets")
+    GuardCount.objects.filter(rule=rule).update(seen=7, warned=2, denied=1)
+    counting.count(CALLS, 3, answer="none")
+    counting.observe(DURATION, 0.004, webhook="validate")
+    counting.flush()
+
+    found = scrape()
+
+    def of(name, **labels):
+        return found[name, frozenset(labels.items())]
+
+    reviews = "slicewise_admission_rule_reviews_total"
+    assert of(reviews, rule="tenant-budgets", result="seen") == 7
+    assert of(reviews, rule="tenant-budgets", result="warned") == 2
+    assert of(reviews, rule="tenant-budgets", result="denied") == 1
+    assert of(CALLS, answer="none") == 3
+    assert of(f"{DURATION}_count", webhook="validate") == 1

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 
 from portal.admission.serving import HookServer
+from portal.core import counting
 from portal.core.commands import PortalCommand
 from portal.core.errors import PortalError
 
@@ -40,6 +41,7 @@ class Command(PortalCommand):
             raise NotSwitchedOn(
                 "Admission is switched off here: set SLICEWISE_ADMISSION=true."
             )
+        counting.start()
         server = HookServer(
             options["host"], options["port"], client_ca=options["client_ca"]
         )
