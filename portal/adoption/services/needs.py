@@ -278,7 +278,7 @@ def _tell_tenant(
     names = ", ".join(f"{namespace}/{name}" for namespace, _kind, name in keys)
     announce(
         "adoption.need-asked",
-        subject=f"{cluster.name}: {names}",
+        subject=f"{names} ({cluster.name})",
         tenant=tenant,
         people=tenant.members.filter(is_active=True),
         payload={"cluster": cluster.name, "workloads": ["/".join(key) for key in keys]},
@@ -292,7 +292,7 @@ def _tell_asker(cluster: Cluster, row: WorkloadNeed, now: datetime) -> None:
         return
     announce(
         "adoption.need-told",
-        subject=f"{cluster.name}: {row.namespace}/{row.name}",
+        subject=f"{row.namespace}/{row.name} ({cluster.name})",
         tenant=tenant_of(cluster.name, row.namespace),
         people=User.objects.filter(username=row.asked_by, is_active=True),
         payload={

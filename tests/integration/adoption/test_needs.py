@@ -64,7 +64,7 @@ def test_an_admin_asks_the_owner_tells_and_eta_counts_it(
     answer = ask(client, dora, CHAT)
     assert "The owner of 1 workload is asked." in answer.content.decode()
     notice = Notice.objects.get(event="adoption.need-asked")
-    assert notice.subject == "demo: ai-serving/chat"
+    assert notice.subject == "ai-serving/chat (demo)"
     assert [each.person for each in Receipt.objects.filter(notice=notice)] == [ada]
 
     client.force_login(ada)
