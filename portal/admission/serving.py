@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import structlog
 import uvicorn
 from asgiref.sync import sync_to_async
-from django.core.handlers.asgi import ASGIHandler
-from django.core.handlers.exception import convert_exception_to_response
 from django.db import close_old_connections
+from django.urls import Resolver404, resolve
 from django.utils import timezone
 
 from portal.admission.services.certificates import (
@@ -26,13 +26,32 @@ from portal.admission.services.certificates import (
     serving_certificate,
 )
 from portal.admission.services.recording import tally
+from portal.admission.services.reviewing import refresh
+from portal.admission.views.webhook import MOST_BYTES, Answer, Judge, answer, refused
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, MutableMapping
     from pathlib import Path
+
+    Scope = MutableMapping[str, Any]
+    Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+    Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 logger = structlog.get_logger(__name__)
 
 RELOAD_SECONDS = 60.0
+REFRESH_SECONDS = 0.5
+
+
+async def _keep_known() -> None:
+    """Keep in memory what reviews need, so that few wait for the database."""
+    while True:
+        await asyncio.sleep(REFRESH_SECONDS)
+        try:
+            await sync_to_async(refresh)(now=timezone.now())
+        except Exception:
+            logger.exception("what reviews need was not read; they read it themselves")
+            await sync_to_async(close_old_connections)()
 
 
 def _write_counts() -> None:
@@ -43,20 +62,65 @@ def _write_counts() -> None:
         close_old_connections()
 
 
-class HookHandler(ASGIHandler):
-    """Django's handler with only these addresses and no middleware."""
+class HookApp:
+    """The webhooks as an ASGI application of their own.
 
-    def load_middleware(self, is_async: bool = False) -> None:  # noqa: FBT001, FBT002  Django's
-        """Load none: a review has no session, no cookie and no language."""
-        self._view_middleware: list[object] = []
-        self._template_response_middleware: list[object] = []
-        self._exception_middleware: list[object] = []
-        self._middleware_chain = convert_exception_to_response(self._get_response_async)  # type: ignore[attr-defined]
+    The same answers as the views give, without what Django does around each request,
+    since the API server waits: most are in memory and need no thread.
+    """
 
-    def resolve_request(self, request: Any) -> Any:
-        """Find the view among the webhooks alone."""
-        request.urlconf = "portal.admission.hooks"
-        return super().resolve_request(request)
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        found = await self._found(scope, receive)
+        headers = [
+            (b"content-type", found.content_type.encode()),
+            (b"content-length", str(len(found.body)).encode()),
+        ]
+        await send(
+            {
+                "type": "http.response.start",
+                "status": found.status,
+                "headers": headers,
+            }
+        )
+        await send({"type": "http.response.body", "body": found.body})
+
+    async def _found(self, scope: Scope, receive: Receive) -> Answer:
+        judge = judge_at(scope["path"])
+        if judge is None:
+            return refused(404, "There is no such webhook: see docs/admission.md.")
+        if scope["method"] != "POST":
+            return refused(405, "Send a review by POST.")
+        told = dict(scope["headers"]).get(b"content-type", b"").decode("latin-1")
+        try:
+            return await answer(judge, told, await _body(receive))
+        except Exception:
+            logger.exception("a review was not answered")
+            return refused(500, "This review cannot be answered: see the log.")
+
+
+@lru_cache(maxsize=1_024)
+def judge_at(path: str) -> Judge | None:
+    """Return what answers at a path, or None."""
+    try:
+        found = resolve(path, urlconf="portal.admission.hooks")
+    except Resolver404:
+        return None
+    return Judge(str(found.url_name).partition("-")[0], **found.kwargs)
+
+
+async def _body(receive: Receive) -> bytes | None:
+    """Return what is sent; None where it is too much."""
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        if size > MOST_BYTES:
+            return None
+        if not message.get("more_body"):
+            return b"".join(parts)
 
 
 class HookServer:
@@ -65,7 +129,7 @@ class HookServer:
     def __init__(self, host: str, port: int, *, client_ca: Path | None = None) -> None:
         """Take where to listen, and whose client certificates to demand, if any's."""
         self.config = uvicorn.Config(
-            HookHandler(),
+            HookApp(),
             host=host,
             port=port,
             log_level="warning",
@@ -98,11 +162,15 @@ class HookServer:
         asyncio.run(self._serve(context))
 
     async def _serve(self, context: ssl.SSLContext) -> None:
-        reloading = asyncio.create_task(self._keep_fresh(context))
+        beside = [
+            asyncio.create_task(self._keep_fresh(context)),
+            asyncio.create_task(_keep_known()),
+        ]
         try:
             await self.server.serve()
         finally:
-            reloading.cancel()
+            for task in beside:
+                task.cancel()
             await sync_to_async(_write_counts)()
 
     async def _keep_fresh(self, context: ssl.SSLContext) -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 KEPT_SECONDS = 2.0
 
 _T = TypeVar("_T")
-_kept: dict[str, tuple[float, object]] = {}
+_kept: dict[str, tuple[float, object, Callable[[], object]]] = {}
 
 
 def rule_rows() -> QuerySet[GuardRuleRow]:
@@ -48,7 +48,7 @@ def rule_of(row: GuardRuleRow) -> GuardRule:
 
 def rules_in_force() -> tuple[GuardRule, ...]:
     """Return the rules, by name, as they were at most two seconds ago."""
-    return _lately("rules", lambda: tuple(map(rule_of, rule_rows())))
+    return lately("rules", lambda: tuple(map(rule_of, rule_rows())))
 
 
 def fallbacks_in_force(cluster: Cluster) -> tuple[Fallback, ...]:
@@ -59,9 +59,7 @@ def fallbacks_in_force(cluster: Cluster) -> tuple[Fallback, ...]:
         return tuple((row.cluster_id, fallback_of(row)) for row in rows)
 
     return tuple(
-        each
-        for of, each in _lately("fallbacks", read)
-        if of is None or of == cluster.pk
+        each for of, each in lately("fallbacks", read) if of is None or of == cluster.pk
     )
 
 
@@ -78,7 +76,7 @@ def fallback_of(row: FallbackRow) -> Fallback:
 
 def advisor_setting() -> AdvisorSetting:
     """Return how far the advisor is trusted; off where nobody ever said; as old."""
-    return _lately("advisor", lambda: stored_setting() or AdvisorSetting(id=1))
+    return lately("advisor", lambda: stored_setting() or AdvisorSetting(id=1))
 
 
 def stored_setting() -> AdvisorSetting | None:
@@ -91,11 +89,18 @@ def forget() -> None:
     _kept.clear()
 
 
-def _lately(key: str, read: Callable[[], _T]) -> _T:
+def refresh() -> None:
+    """Read anew whatever was asked for, so that nobody waits for it."""
+    for key, (_at, _found, read) in list(_kept.items()):
+        _kept[key] = (time.monotonic(), read(), read)
+
+
+def lately(key: str, read: Callable[[], _T]) -> _T:
+    """Return what `read` says, or said at most two seconds ago under this key."""
     kept = _kept.get(key)
     now = time.monotonic()
     if kept and now - kept[0] < KEPT_SECONDS:
         return kept[1]  # type: ignore[return-value]
     found = read()
-    _kept[key] = (now, found)
+    _kept[key] = (now, found, read)
     return found

@@ -19,13 +19,13 @@ from portal.accounts.models import TenantNamespace
 from portal.admission.domain.guards import Breach, GuardMode
 from portal.admission.domain.review import CLAIM
 from portal.admission.models import AdmittedClaim
+from portal.admission.queries.rules import lately
 from portal.admission.services.approved import UNSEEN
 from portal.admission.services.limiting import count_in
 from portal.approvals.services.gating import devices_asked
 from portal.budgets.domain.amounts import Amounts, Measure
 from portal.budgets.domain.limits import Level
 from portal.budgets.models import Budget
-from portal.budgets.queries.budgets import budgets_over
 from portal.budgets.queries.use import Held
 from portal.budgets.services.ledger import Ledger, judged_with, ledger_of
 from portal.budgets.services.needing import need_lately
@@ -45,12 +45,8 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-BUDGETS_SECONDS = 2.0
 LEDGER_SECONDS = 1.0
 
-_budgets: ContentCache[tuple[Budget, ...]] = ContentCache(
-    seconds=BUDGETS_SECONDS, most=5_000
-)
 _ledgers: ContentCache[Ledger] = ContentCache(seconds=LEDGER_SECONDS, most=500)
 
 
@@ -61,22 +57,28 @@ class CannotBudget(PortalError):
 
 
 def forget() -> None:
-    """Read budgets, and what counts in them, anew from now on, in this process."""
-    _budgets.clear()
+    """Read what counts in budgets anew from now on, in this process."""
     _ledgers.clear()
 
 
 def budgets_of(cluster: Cluster, namespace: str) -> tuple[Budget, ...]:
     """Return the budgets over a namespace, as they were at most two seconds ago."""
-    return _budgets.get(
-        [cluster.pk, namespace], lambda: _budgets_of(cluster.name, namespace)
-    )
+    found = lately("budgets", _budgets).get((cluster.name, namespace), ())
+    return tuple(each for each in found if each.covers(cluster.name, namespace))
 
 
-def _budgets_of(cluster: str, namespace: str) -> tuple[Budget, ...]:
-    owner = TenantNamespace.objects.filter(cluster=cluster, namespace=namespace)
-    row = owner.select_related("tenant").first()
-    return tuple(budgets_over(row.tenant, cluster, namespace)) if row else ()
+def _budgets() -> dict[tuple[str, str], list[Budget]]:
+    """Return the budgets of each namespace's tenant, where it has any; two queries."""
+    of: dict[int, list[Budget]] = {}
+    for budget in Budget.objects.select_related("tenant").order_by("pk"):
+        of.setdefault(budget.tenant_id, []).append(budget)
+    rows = TenantNamespace.objects.filter(tenant__in=of)
+    return {
+        (cluster, namespace): of[tenant]
+        for cluster, namespace, tenant in rows.values_list(
+            "cluster", "namespace", "tenant_id"
+        )
+    }
 
 
 def budgets_breached(

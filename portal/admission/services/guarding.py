@@ -59,7 +59,7 @@ LEFT_TO_THE_SERVER = frozenset(
 )
 Findings = tuple[tuple[str, str, str], ...]
 
-_found: ContentCache[Findings] = ContentCache(seconds=5, most=2_000)
+_found: ContentCache[Findings] = ContentCache(seconds=2, most=2_000)
 
 
 def breaches_of(

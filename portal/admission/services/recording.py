@@ -42,19 +42,23 @@ class Tally:
     def add(self, rules: Iterable[str], breaches: Sequence[Breach]) -> None:
         """Count a review: which rules looked at it, and what they found."""
         with self._lock:
-            self._counts.update((rule, "seen") for rule in rules)
-            for rule in {(each.rule, each.mode) for each in breaches}:
-                field = "denied" if rule[1] is GuardMode.DENY else "warned"
-                self._counts[rule[0], field] += 1
-            is_due = time.monotonic() - self._written >= FLUSH_SECONDS
-        if is_due:
-            self.flush()
+            for rule in rules:
+                self._counts[rule, "seen"] += 1
+            for rule, mode in {(each.rule, each.mode) for each in breaches}:
+                field = "denied" if mode is GuardMode.DENY else "warned"
+                self._counts[rule, field] += 1
+
+    def is_due(self) -> bool:
+        """Return whether it is time to write."""
+        return time.monotonic() - self._written >= FLUSH_SECONDS
 
     def flush(self) -> None:
         """Write what was counted; two queries and one a rule."""
         with self._lock:
             counts, self._counts = self._counts, Counter()
             self._written = time.monotonic()
+        if not counts:
+            return
         names = {name for name, _field in counts}
         for row in GuardRuleRow.objects.filter(name__in=names):
             GuardCount.objects.get_or_create(rule=row)

@@ -7,12 +7,16 @@ or an approval is never answered from memory.
 
 from __future__ import annotations
 
+import time
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import structlog
 from django.conf import settings
+from django.core.exceptions import SynchronousOnlyOperation
 from django.utils import translation
 
+from claims.domain.manifest import asks_admin_access
 from inventory.models import Cluster
 from portal.admission.domain.advice import AdvisorMode, Outcome
 from portal.admission.domain.guards import (
@@ -24,10 +28,12 @@ from portal.admission.domain.guards import (
 )
 from portal.admission.domain.review import CLAIM, Verdict
 from portal.admission.queries.rules import (
+    KEPT_SECONDS,
     advisor_setting,
     fallbacks_in_force,
     rules_in_force,
 )
+from portal.admission.queries.rules import refresh as refresh_rules
 from portal.admission.services.budgeting import budgets_of
 from portal.admission.services.guarding import breaches_of
 from portal.admission.services.mutating import changed_by_advice
@@ -47,6 +53,8 @@ logger = structlog.get_logger(__name__)
 
 ADMITTED_SECONDS = 5.0
 DENIED_SECONDS = 2.0
+RENEWED_SECONDS = 2.5
+MOST_AGAIN = 200
 
 
 class NoSuchCluster(PortalError):
@@ -55,26 +63,44 @@ class NoSuchCluster(PortalError):
     code = "admission.no_cluster"
 
 
-_verdicts: ContentCache[tuple[Verdict, tuple[Breach, ...]]] = ContentCache(
-    seconds=ADMITTED_SECONDS, most=5_000
-)
-_clusters: ContentCache[Cluster] = ContentCache(seconds=1, most=100)
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A verdict, what it comes from, and when it was found."""
+
+    verdict: Verdict
+    breaches: tuple[Breach, ...]
+    at: float
+
+    def is_old(self) -> bool:
+        """Return whether it should be found anew before it is over."""
+        age = time.monotonic() - self.at
+        return self.verdict.allowed and not self.breaches and age > RENEWED_SECONDS
+
+
+_verdicts: ContentCache[_Kept] = ContentCache(seconds=ADMITTED_SECONDS, most=5_000)
+_clusters: ContentCache[Cluster] = ContentCache(seconds=KEPT_SECONDS, most=100)
+_names: set[str] = set()
+# Of verdicts that were asked for and will soon be over: what was asked.
+_again: dict[bytes, tuple[str, Review, str]] = {}
 
 
 def forget() -> None:
     """Answer every review anew from now on, in this process."""
     _verdicts.clear()
     _clusters.clear()
+    _again.clear()
 
 
 def cluster_named(name: str) -> Cluster:
-    """Return the cluster that a review is about, a second old at most.
+    """Return the cluster that a review is about, two seconds old at most.
 
     Raises:
         NoSuchCluster: There is none of that name, or several and none was named.
     """
     name = name or settings.SLICEWISE_ADMISSION_CLUSTER
-    return _clusters.get([name], lambda: _cluster(name))
+    found = _clusters.get([name], lambda: _cluster(name))
+    _names.add(name)
+    return found
 
 
 def _cluster(name: str) -> Cluster:
@@ -107,6 +133,68 @@ def validate(
         PortalError: The rules could not be tried; the API server does what the
             webhook's failurePolicy says.
     """
+    cluster, rules, key = _asked(cluster_name, review, failure)
+    kept = _verdicts.find(key)
+    if kept is None:
+        kept = _judged_anew(cluster, review, rules, key, now=now)
+    if not review.dry_run:
+        tally.add((rule.id for rule in rules), kept.breaches)
+        if tally.is_due():
+            tally.flush()
+        if _may_have_been_judged_before(cluster, review):
+            link(cluster, review, now=now)
+    return kept.verdict
+
+
+def validate_at_once(
+    cluster_name: str, review: Review, *, failure: str = ""
+) -> Verdict | None:
+    """Return the answer where memory has it and all that it depends on, else None.
+
+    For the thread of the event loop, where a query is refused.
+    """
+    try:
+        cluster, rules, key = _asked(cluster_name, review, failure)
+        kept = _verdicts.find(key)
+        if kept is None:
+            return None
+        if not review.dry_run:
+            if tally.is_due() or _may_have_been_judged_before(cluster, review):
+                return None
+            tally.add((rule.id for rule in rules), kept.breaches)
+    except (SynchronousOnlyOperation, NoSuchCluster):
+        return None
+    if kept.is_old() and len(_again) < MOST_AGAIN:
+        _again[key] = (cluster_name, review, failure)
+    return kept.verdict
+
+
+def refresh(*, now: datetime) -> None:
+    """Read and judge anew what reviews ask for all the time, so that none waits.
+
+    For a process that answers at once; called a few times within two seconds.
+    """
+    refresh_rules()
+    for name in list(_names):
+        try:
+            _clusters.keep(content_key([name]), _cluster(name))
+        except NoSuchCluster:
+            _names.discard(name)
+    if tally.is_due():
+        tally.flush()
+    while _again:
+        key, (name, review, failure) = _again.popitem()
+        cluster, rules, _key = _asked(name, review, failure)
+        try:
+            _judged_anew(cluster, replace(review, dry_run=True), rules, key, now=now)
+        except PortalError as error:
+            logger.warning("a verdict was not renewed", code=error.code)
+
+
+def _asked(
+    cluster_name: str, review: Review, failure: str
+) -> tuple[Cluster, list[GuardRule], bytes]:
+    """Return the cluster, the rules that look at a review, and the verdict's key."""
     cluster = cluster_named(cluster_name)
     rules = [
         rule
@@ -114,18 +202,21 @@ def validate(
         if failure in {"", rule.failure_policy.lower()}
         and _looks(cluster, review, rule)
     ]
-    key = _key(cluster, review, rules)
-    kept = _verdicts.find(key)
-    if kept is None:
-        kept = _judged(cluster, review, rules, now=now)
-        if seconds := _keep_seconds(review, rules, kept[0]):
-            _verdicts.keep(key, kept, seconds=seconds)
-    verdict, breaches = kept
-    if not review.dry_run:
-        tally.add((rule.id for rule in rules), breaches)
-        if _may_have_been_judged_before(cluster, review):
-            link(cluster, review, now=now)
-    return verdict
+    return cluster, rules, _key(cluster, review, rules)
+
+
+def _judged_anew(
+    cluster: Cluster,
+    review: Review,
+    rules: Sequence[GuardRule],
+    key: bytes,
+    *,
+    now: datetime,
+) -> _Kept:
+    kept = _Kept(*_judged(cluster, review, rules, now=now), time.monotonic())
+    if seconds := _keep_seconds(review, rules, kept.verdict):
+        _verdicts.keep(key, kept, seconds=seconds)
+    return kept
 
 
 def _looks(cluster: Cluster, review: Review, rule: GuardRule) -> bool:
@@ -202,11 +293,30 @@ def mutate(cluster_name: str, review: Review, *, now: datetime) -> Verdict:
     Raises:
         PortalError: It could not be judged; the webhook's failurePolicy decides.
     """
-    if review.kind != CLAIM or review.operation != "CREATE":
-        return Verdict(True)
-    if review.request_id:
+    if _is_left_alone(review):
         return Verdict(True)
     return changed_by_advice(cluster_named(cluster_name), review, now=now)
+
+
+def mutate_at_once(cluster_name: str, review: Review) -> Verdict | None:
+    """Return a claim's verdict where nothing could change or refuse it, else None.
+
+    For the thread of the event loop, where a query is refused.
+    """
+    if _is_left_alone(review):
+        return Verdict(True)
+    try:
+        is_free = advisor_setting().mode == AdvisorMode.OFF and not (
+            fallbacks_in_force(cluster_named(cluster_name))
+        )
+    except (SynchronousOnlyOperation, NoSuchCluster):
+        return None
+    return Verdict(True) if is_free and not asks_admin_access(review.body) else None
+
+
+def _is_left_alone(review: Review) -> bool:
+    is_new_claim = review.kind == CLAIM and review.operation == "CREATE"
+    return not is_new_claim or bool(review.request_id)
 
 
 def failures() -> tuple[str, ...]:

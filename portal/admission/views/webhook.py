@@ -7,7 +7,7 @@ found out by sending the same to the API server.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import orjson
@@ -18,14 +18,20 @@ from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import RequestDataTooBig
 from django.db import Error as DatabaseError
 from django.db import close_old_connections
-from django.http import Http404, HttpResponse, JsonResponse
+from django.http import Http404, HttpResponse
 from django.http.request import UnreadablePostError
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
 from portal.admission.domain.review import BadReview, Review, Verdict, read_review
-from portal.admission.services.reviewing import NoSuchCluster, mutate, validate
+from portal.admission.services.reviewing import (
+    NoSuchCluster,
+    mutate,
+    mutate_at_once,
+    validate,
+    validate_at_once,
+)
 from portal.core.counting import timed
 from portal.core.errors import PortalError
 
@@ -38,7 +44,42 @@ logger = structlog.get_logger(__name__)
 MOST_BYTES = 4 * 1024 * 1024
 DURATION = "slicewise_admission_review_duration_seconds"
 
-Judge = Callable[[Review], Verdict]
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """What answers reviews of one address.
+
+    Attributes:
+        webhook: validate or mutate.
+        cluster: "" for the only one.
+        failure: "" for the rules of both failure policies.
+    """
+
+    webhook: str
+    cluster: str = ""
+    failure: str = ""
+
+    def at_once(self, review: Review) -> Verdict | None:
+        """Return the verdict where it needs no database, else None."""
+        if self.webhook == "mutate":
+            return mutate_at_once(self.cluster, review)
+        return validate_at_once(self.cluster, review, failure=self.failure)
+
+    def judged(self, review: Review) -> Verdict:
+        """Return the verdict, however long it takes."""
+        now = timezone.now()
+        if self.webhook == "mutate":
+            return mutate(self.cluster, review, now=now)
+        return validate(self.cluster, review, failure=self.failure, now=now)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A verdict, or a status by which failurePolicy decides."""
+
+    status: int
+    body: bytes
+    content_type: str = "application/json"
 
 
 @csrf_exempt
@@ -48,12 +89,7 @@ async def validate_review(
     request: HttpRequest, cluster: str = "", failure: str = ""
 ) -> HttpResponse:
     """Answer whether an object is admitted."""
-
-    def judge(review: Review) -> Verdict:
-        return validate(cluster, review, failure=failure, now=timezone.now())
-
-    with timed(DURATION, webhook="validate"):
-        return await _answer(request, judge)
+    return await _answer(request, Judge("validate", cluster, failure))
 
 
 @csrf_exempt
@@ -61,26 +97,47 @@ async def validate_review(
 @require_POST
 async def mutate_review(request: HttpRequest, cluster: str = "") -> HttpResponse:
     """Answer with what is to be changed in an object before it is stored."""
-
-    def judge(review: Review) -> Verdict:
-        return mutate(cluster, review, now=timezone.now())
-
-    with timed(DURATION, webhook="mutate"):
-        return await _answer(request, judge)
+    return await _answer(request, Judge("mutate", cluster))
 
 
 async def _answer(request: HttpRequest, judge: Judge) -> HttpResponse:
-    """Return the verdict, or a status by which failurePolicy decides."""
     if not settings.SLICEWISE_ADMISSION:
         raise Http404
     try:
-        review = read_review(_document(request))
-        verdict = await sync_to_async(_judged, thread_sensitive=False)(judge, review)
-    except _Refused as error:
-        return _refused(error.status, str(error))
-    except BadReview as error:
-        return _refused(400, str(error))
-    return JsonResponse(verdict.document(review.uid))
+        body = _body(request)
+    except (ValueError, UnreadablePostError):
+        found = refused(400, "The body cannot be read: send it whole.")
+    else:
+        found = await answer(judge, request.content_type or "", body)
+    return HttpResponse(
+        found.body, status=found.status, content_type=found.content_type
+    )
+
+
+def _body(request: HttpRequest) -> bytes | None:
+    """Return what was sent; None where it is too much."""
+    try:
+        length = int(request.headers.get("Content-Length") or 0)
+        body = b"" if length > MOST_BYTES else request.body
+    except RequestDataTooBig:
+        return None
+    return None if max(length, len(body)) > MOST_BYTES else body
+
+
+async def answer(judge: Judge, content_type: str, body: bytes | None) -> Answer:
+    """Return the answer to what was sent; a body of None was too much."""
+    with timed(DURATION, webhook=judge.webhook):
+        try:
+            review = read_review(_document(content_type, body))
+            verdict = judge.at_once(review)
+            if verdict is None:
+                wait = sync_to_async(_judged, thread_sensitive=False)
+                verdict = await wait(judge, review)
+        except _Refused as error:
+            return refused(error.status, str(error))
+        except BadReview as error:
+            return refused(400, str(error))
+    return Answer(200, orjson.dumps(verdict.document(review.uid)))
 
 
 class _Refused(Exception):
@@ -91,17 +148,10 @@ class _Refused(Exception):
         self.status = status
 
 
-def _document(request: HttpRequest) -> object:
-    if request.content_type != "application/json":
+def _document(content_type: str, body: bytes | None) -> object:
+    if content_type.partition(";")[0].strip().lower() != "application/json":
         raise BadReview("Send the review as application/json.")
-    try:
-        length = int(request.headers.get("Content-Length") or 0)
-        body = b"" if length > MOST_BYTES else request.body
-    except RequestDataTooBig:
-        length, body = MOST_BYTES + 1, b""
-    except (ValueError, UnreadablePostError) as error:
-        raise BadReview("The body cannot be read: send it whole.") from error
-    if max(length, len(body)) > MOST_BYTES:
+    if body is None:
         raise _Refused(413, f"A review has at most {MOST_BYTES} bytes.")
     try:
         return orjson.loads(body)
@@ -110,9 +160,9 @@ def _document(request: HttpRequest) -> object:
 
 
 def _judged(judge: Judge, review: Review) -> Verdict:
-    """Judge in a thread of the pool; most verdicts are kept and need no database."""
+    """Judge in a thread of the pool, whose connection ends with it."""
     try:
-        return judge(review)
+        return judge.judged(review)
     except NoSuchCluster as error:
         raise _Refused(404, error.message) from error
     except PortalError as error:
@@ -127,5 +177,6 @@ def _judged(judge: Judge, review: Review) -> Verdict:
         close_old_connections()
 
 
-def _refused(status: int, message: str) -> HttpResponse:
-    return HttpResponse(message + "\n", status=status, content_type="text/plain")
+def refused(status: int, message: str) -> Answer:
+    """Return why there is no verdict."""
+    return Answer(status, f"{message}\n".encode(), "text/plain")
