@@ -130,3 +130,10 @@ class DomainRoom(s.Serializer[Any]):
 class DomainJudged(s.Serializer[Any]):
     diagnostics = s.ListField(child=s.DictField())
     room = DomainRoom(allow_null=True)
+
+
+class RepeatedSelector(s.Serializer[Any]):
+    expression = s.CharField(help_text="In CEL.")
+    classes = s.ListField(child=s.CharField(), help_text="Of what asks with it.")
+    templates = s.ListField(child=s.CharField(), help_text="namespace/name.")
+    deviceClass = s.DictField(help_text="A DeviceClass that could stand for it.")

@@ -12,6 +12,7 @@ from claims.api import (
     importing,
     moving,
     presets,
+    queueing,
     request_moves,
     requests,
     validating,
@@ -48,6 +49,11 @@ urlpatterns = [
         name="template",
     ),
     path(f"{C}/selector-keys", composing.KeyList.as_view(), name="selector-key-list"),
+    path(
+        f"{C}/repeated-selectors",
+        queueing.RepeatedSelectorList.as_view(),
+        name="repeated-selector-list",
+    ),
     path(f"{C}/conditions", composing.ConditionView.as_view(), name="conditions"),
     path(
         f"{C}/availability",
@@ -97,6 +103,11 @@ urlpatterns = [
         "claim-requests/<uuid:id>/usage",
         requests.RequestUsage.as_view(),
         name="request-usage",
+    ),
+    path(
+        "claim-requests/<uuid:id>/queue",
+        queueing.RequestQueue.as_view(),
+        name="request-queue",
     ),
     path(
         "claim-requests/<uuid:id>/release",

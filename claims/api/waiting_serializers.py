@@ -78,6 +78,12 @@ class Queueing(s.Serializer[Any]):
     )
 
 
+class RequestQueue(s.Serializer[Any]):
+    kueue = Queueing(
+        allow_null=True, help_text="null where the cluster has no Kueue, or no word."
+    )
+
+
 class ClaimWaiting(s.Serializer[Any]):
     pods = WaitingPod(many=True)
     preemption = s.CharField(help_text="What a priority does, in words.")

@@ -107,6 +107,7 @@ def token_document(row: ApiToken) -> Json:
         "name": row.name,
         "prefix": row.prefix,
         "scopes": row.scopes,
+        "addresses": row.addresses,
         "createdAt": row.created_at,
         "expiresAt": row.expires_at,
         "lastUsedAt": row.last_used_at,

@@ -66,6 +66,10 @@ class Token(s.Serializer[Any]):
     name = s.CharField()
     prefix = s.CharField()
     scopes = s.ListField(child=s.CharField())
+    addresses = s.ListField(
+        child=s.CharField(),
+        help_text="Networks from which alone it works; none: from anywhere.",
+    )
     createdAt = s.DateTimeField()
     expiresAt = s.DateTimeField()
     lastUsedAt = s.DateTimeField(allow_null=True)

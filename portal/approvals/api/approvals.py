@@ -9,6 +9,7 @@ from django.http import Http404
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from claims.services.ending import revoke
 from portal.accounts.domain.roles import Permission
 from portal.accounts.domain.scopes import Scope
 from portal.api.matching import demand_match, unchanged
@@ -149,4 +150,40 @@ class ApprovalDecide(ApprovalView):
             approve_narrower(row, Narrower(less["hours"], dict(less["counts"])), **said)
         else:
             decide(row, verdict=Decision.Verdict(body["verdict"]), **said)
+        return self.shown(self.visible(id))
+
+
+class ApprovalRevoke(ApprovalView):
+    """The end of what was approved."""
+
+    operations = {
+        "POST": Operation(
+            id="revokeApproval",
+            summary="End at once what an active request made, whatever still uses it",
+            description="Its pods, claims and template are deleted by the portal, and"
+            " looked for until they are gone.",
+            tag=TAG,
+            scope=Scope.APPROVALS_DECIDE,
+            permission=Permission.DECIDE,
+            body=serializers.RevocationBody,
+            answer=serializers.ApprovalDetail,
+            bucket="write",
+            needs_match=True,
+            headers=(("ETag", "Of the approval as it now is."),),
+            problems=(403, 409),
+        )
+    }
+
+    def post(self, request: Request, id: UUID) -> Response:  # noqa: A002  the address's
+        """Revoke it."""
+        row = self.visible(id)
+        body = self.body()
+        demand_match(request, documents.etag_of(row))
+        revoke(
+            row.claim_request,
+            user=self.person,
+            reason=body["reason"],
+            request_id=self.request_id,
+            now=timezone.now(),
+        )
         return self.shown(self.visible(id))

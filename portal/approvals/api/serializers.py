@@ -73,6 +73,10 @@ class DecisionBody(s.Serializer[Any]):
     )
 
 
+class RevocationBody(s.Serializer[Any]):
+    reason = s.CharField(max_length=2_000, help_text="Its requester is told.")
+
+
 class Rules(s.Serializer[Any]):
     rules = s.ListField(
         child=s.DictField(), help_text="As docs/policy.md describes them."

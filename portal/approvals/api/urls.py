@@ -19,6 +19,11 @@ urlpatterns = [
         name="approval-decide",
     ),
     path(
+        "approvals/<uuid:id>/revoke",
+        approvals.ApprovalRevoke.as_view(),
+        name="approval-revoke",
+    ),
+    path(
         "claim-requests/<uuid:id>/extensions",
         lasting.Extensions.as_view(),
         name="extension-list",

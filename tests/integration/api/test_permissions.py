@@ -289,6 +289,7 @@ TABLE: dict[str, dict[str, str]] = {
     "api:approval-list": READ,
     "api:approval-detail": {"GET": "shhhhh"},
     "api:approval-decide": {"POST": "sffhhf"},
+    "api:approval-revoke": {"POST": "sffhhf"},
     "api:policy": {"GET": EVERYBODY, "PUT": "sfffaf"},
     "api:policy-check": {"POST": "sfffaf"},
     "api:extension-list": {"GET": TENANT, "POST": TENANT},
@@ -312,6 +313,7 @@ TABLE: dict[str, dict[str, str]] = {
     "api:template-list": READ,
     "api:template": {"GET": "shhhhh"},  # there is none of that name
     "api:selector-key-list": READ,
+    "api:repeated-selector-list": {"GET": "sfffaf"},
     "api:conditions": {"POST": EVERYBODY},
     "api:availability": READ,
     "api:domain-preview": {"POST": EVERYBODY},
@@ -326,6 +328,7 @@ TABLE: dict[str, dict[str, str]] = {
     "api:request-bulk-release": {"POST": EVERYBODY},
     "api:request-detail": {"GET": TENANT},
     "api:request-usage": {"GET": TENANT},
+    "api:request-queue": {"GET": TENANT},
     "api:request-workloads": {"GET": TENANT},
     "api:request-release": {"POST": "sahfff"},
     "api:request-cancel": {"POST": "sahfff"},

@@ -98,6 +98,18 @@ def test_a_token_does_only_what_its_scopes_say(call, ada, held_cluster):
     assert "claims:read" in refused.json()["detail"]
 
 
+def test_a_token_bound_to_networks_says_so_and_works_from_them_alone(call, ada):
+    caller = call(ada)
+    ApiToken.objects.update(addresses=["10.0.0.0/8"])
+
+    answer = caller.get("tokens")
+    assert (answer.status_code, answer.json()["code"]) == (403, "auth.address")
+
+    caller.client.defaults["REMOTE_ADDR"] = "10.1.2.3"
+    (token,) = caller.get("tokens").json()["items"]
+    assert token["addresses"] == ["10.0.0.0/8"]
+
+
 def test_a_token_gives_its_owner_no_more(call, ada, held_cluster):
     page = call(ada, "inventory:read", "tenants:read").get("clusters/demo/cards")
 

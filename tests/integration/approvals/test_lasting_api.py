@@ -7,6 +7,7 @@ import datetime as dt
 import pytest
 from django.utils import timezone
 
+from claims.queries.requests import timeline
 from inventory.models import KubeObject
 from portal.approvals.models import Extension, IdleClaim
 from tests.integration.api.conftest import call  # noqa: F401  a fixture
@@ -95,3 +96,26 @@ def test_idle_and_drift_are_told_to_those_whose_they_are(call, row, ada, cleo, e
     assert call(eli).get("clusters/demo/lifetime").json()["idle"] == found["idle"]
     others = call(cleo).get("clusters/demo/lifetime").json()
     assert (others["idle"], others["drift"]) == ([], [])
+
+
+def test_what_was_approved_is_revoked_with_a_reason(call, row, ada, ben, cleo, eli):  # noqa: F811
+    address = f"approvals/{row.public_id}/revoke"
+    body = {"reason": "The incident is over."}
+    approver = call(ben)
+    etag = approver.get(f"approvals/{row.public_id}")["ETag"]
+
+    assert call(ada).post(address, body, If_Match=etag).status_code == 403
+    assert call(cleo).post(address, body, If_Match=etag).status_code == 403
+    assert approver.post(address, body).status_code == 428
+    assert approver.post(address, {}, If_Match=etag).status_code == 400
+    done = approver.post(address, body, If_Match=etag, X_Request_ID="revoke-4711")
+
+    assert done.status_code == 200, done.content
+    row.refresh_from_db()
+    assert row.state == "Releasing"
+    trail = call(eli).items("audit")
+    assert "revoke-4711" in {each["requestId"] for each in trail}
+    [entry] = [each for each in timeline(row) if each.state == "Revoked"]
+    assert (entry.actor, body["reason"] in entry.message) == ("ben@platform", True)
+    again = approver.post(address, body, If_Match=done["ETag"])
+    assert again.status_code == 409

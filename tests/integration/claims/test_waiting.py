@@ -192,6 +192,9 @@ def test_a_request_shows_its_place_in_the_queue(queues, active, client, ada, cle
     chosen = client.get(path, {"priority": "high", "queue": "made-up"}).text
     assert "kueue.x-k8s.io/priority-class: high" in chosen
     assert "queue-name: made-up" not in chosen
+    found = client.get(f"/api/v1/claim-requests/{row.public_id}/queue").json()["kueue"]
+    assert [each["name"] for each in found["workloads"]] == ["job-train"]
+    assert "gpus" in [each["name"] for each in found["queues"]]
     client.force_login(cleo)
     assert client.get(path).status_code == 404
 

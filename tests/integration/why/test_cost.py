@@ -94,4 +94,8 @@ def test_only_an_admin_sees_the_list(load_fleets, client, ada, dora):
     assert address in client.get(classes).content.decode()
     page = client.get(address).content.decode()
     assert "In 3 templates" in page
+    (found,) = client.get("/api/v1/clusters/demo/repeated-selectors").json()["items"]
+    assert found["expression"] == HOPPER
+    assert found["templates"] == [f"team-orchid/t{n}" for n in range(3)]
+    assert found["deviceClass"]["metadata"]["name"] == "hopper.gpu.nvidia.com"
     assert "hopper.gpu.nvidia.com" in page
