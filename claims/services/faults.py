@@ -20,6 +20,10 @@ BEFORE_DELETE: Final = "before-delete"
 DELETED: Final = "deleted"
 RELEASED: Final = "released"
 ENDING: Final = "ending"
+DECIDED: Final = "decided"
+COUNTED: Final = "counted"
+APPROVED: Final = "approved"
+AGREED: Final = "agreed"
 
 _CHOSEN = os.environ.get(VARIABLE, "")
 if _CHOSEN and os.environ.get("SLICEWISE_PRODUCTION", "").lower() in {

@@ -148,7 +148,7 @@ def ask(cluster, ada, world, monkeypatch):
     monkeypatch.setattr(app.conf, "broker_write_url", world.broker)
     _forget_connections(app)
 
-    def do(manifest=None, key=None):
+    def do(manifest=None, key=None, **more):
         return submit(
             user=ada,
             cluster=cluster,
@@ -157,6 +157,7 @@ def ask(cluster, ada, world, monkeypatch):
             submission_key=key or uuid.uuid4(),
             request_id="fault-test-id",
             now=timezone.now(),
+            **more,
         )
 
     yield do

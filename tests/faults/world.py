@@ -16,6 +16,7 @@ from tests.cluster import credentials
 from tests.cluster.processes import Children, free_ports
 
 Found = TypeVar("Found")
+UVICORN = (sys.executable, "-m", "uvicorn", "portal.asgi:application")
 CELERY = (sys.executable, "-m", "celery", "--app", "portal", "--quiet")
 # As the portal runs it, but in one process, so that a kill takes all of it.
 WORKER = (
@@ -92,15 +93,35 @@ class World:
     def start_worker(self, *, fault: str = "") -> str:
         self._worker_count += 1
         name = f"worker-{self._worker_count}"
+        hostname = ("--hostname", f"{name}@test")
+        self._start(name, fault, [*CELERY, *WORKER, *hostname])
+        return name
+
+    def _start(self, name: str, fault: str, command: list[str]) -> None:
         env = {
             **self.env,
             "SLICEWISE_FAULT": fault,
             "DJANGO_SETTINGS_MODULE": "portal.settings",
         }
         pairs = [f"{key}={value}" for key, value in env.items()]
-        hostname = ("--hostname", f"{name}@test")
-        self._children.start(name, ["env", *pairs, *CELERY, *WORKER, *hostname])
-        return name
+        self._children.start(name, ["env", *pairs, *command])
+
+    # The portal's pages and API
+
+    def start_web(self, *, fault: str = "") -> tuple[str, str]:
+        """Return the name and the address of a web process that answers."""
+        port = free_ports(1)[0]
+        name, address = f"web-{port}", f"http://127.0.0.1:{port}"
+        self._start(name, fault, [*UVICORN, f"--port={port}"])
+
+        def answers() -> bool:
+            self._children.check(name)
+            with suppress(httpx.TransportError):
+                return httpx.get(f"{address}/healthz").status_code == 200
+            return False
+
+        until(answers, seconds=60)
+        return name, address
 
     def is_running(self, name: str) -> bool:
         return self._children.is_running(name)

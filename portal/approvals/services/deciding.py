@@ -8,6 +8,7 @@ approval that is closed is closed for everybody, by compare-and-set on
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from django.db import IntegrityError, transaction
@@ -16,6 +17,7 @@ from django.utils.translation import gettext as _
 
 from claims.domain.lifecycle import State
 from claims.models import ClaimRequest
+from claims.services import faults
 from claims.services.moving import move
 from portal.accounts.domain.roles import Permission
 from portal.approvals.models import Approval, Decision
@@ -92,10 +94,13 @@ def decide(  # noqa: PLR0913  each is one fact of the decision
                     digest=digest,
                     decided_at=now,
                 )
+            faults.reach(faults.DECIDED)
             _count(approval, user, verdict, now)
+            faults.reach(faults.COUNTED)
             approval.claim_request.request_id = request_id
             _move(approval, user, verdict, reason.strip(), now)
             tell_decision(approval, person=user, verdict=verdict)
+            faults.reach(faults.APPROVED)
     except IntegrityError as error:
         if "approvals_decision_once" not in str(error):
             raise
@@ -175,6 +180,8 @@ def _move(
         moved = move(
             claim_request, State.APPROVED, actor=user.username, now=now, reason=reason
         )
+        # It counts from here on, whether or not a worker hears of it.
+        transaction.on_commit(partial(faults.reach, faults.AGREED))
         wake("claims.apply", claim_request_id=claim_request.pk)
     if not moved:
         raise TooLate(too_late_text(approval, user))
