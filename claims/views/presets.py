@@ -15,6 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from claims.domain.draft_fields import to_fields
 from claims.domain.presets import ALWAYS_FREE, rules_of
+from claims.form_parts import Field
 from claims.forms import submission_key
 from claims.queries.presets import offered_to
 from claims.services.composing import read_for
@@ -53,6 +54,11 @@ class OpenField:
     most: str
     is_text: bool
     errors: tuple[str, ...]
+
+    @property
+    def error_id(self) -> str:
+        """The id of the sentences about it."""
+        return f"f-{self.name}-error"
 
 
 @requires(Permission.COMPOSE)
@@ -188,7 +194,15 @@ def _shown(
             for value in values
         ],
         "namespaces": namespaces_of(request.user, cluster.name),
-        "errors": by_field,
+        "free": {
+            name: Field(name, value, by_field.get(name, ()))
+            for name, value in (
+                ("name", draft.name),
+                ("namespace", draft.namespace),
+                ("justification", draft.justification),
+                ("hours", draft.lasting),
+            )
+        },
         "problems": [
             *((f"f-{name}" if _is_open(name, rules) else "", t) for name, t in errors),
             *(("", text) for text in said.on_top),

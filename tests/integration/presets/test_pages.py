@@ -12,7 +12,13 @@ from claims.services.preset_editing import Change, content_of, make_preset
 from claims.services.preset_words import SHIPPED
 from claims.services.presets import room_for
 from portal.accounts.models import Tenant
-from tests.integration.claims.conftest import admin, cluster, kubeconfigs  # noqa: F401
+from tests.integration.claims.conftest import (
+    OBSERVED,
+    admin,  # noqa: F401
+    cluster,  # noqa: F401
+    kubeconfigs,  # noqa: F401
+    observe_now,
+)
 from tests.integration.claims.objects import manifest_of as template_of
 from tests.integration.composer.conftest import (
     composer,  # noqa: F401
@@ -86,6 +92,66 @@ def test_the_server_holds_locks_and_bounds(short, text, field, value, said):  # 
     assert response.status_code == 422
     assert said in text(response)
     assert short.fields["name"] == ["kept-name"]
+
+
+def test_what_is_wrong_stands_beside_its_field(short):
+    for name, value in (("name", "Not A Name"), (COUNT, "9")):
+        page = short.press("submit", **{name: value}).content.decode()
+        field = page[page.index(f'id="f-{name}"') :]
+        assert f'f-{name}-error"' in field[: field.index(">")]
+        assert f'<ul class="errorlist" id="f-{name}-error"><li>' in page
+
+
+@pytest.mark.usefixtures("ben", "dora")  # who may decide
+def test_monitoring_leads_to_an_approval(
+    client,
+    ada,
+    presets,
+    cluster,  # noqa: F811
+    admin,  # noqa: F811
+    text,  # noqa: F811
+):
+    observe_now(cluster, admin, (*OBSERVED, "Namespace"))
+    tenant = ada.tenants.get()
+    tenant.namespaces.create(cluster=cluster.name, namespace="gpu-monitoring")
+    client.force_login(ada)
+    manifest = template_of(adminAccess=True, allocationMode="All")
+    del manifest["metadata"]["namespace"]
+    content = content_of(
+        {
+            "title": "Monitoring",
+            "description": "x",
+            "category": "x",
+            "manifest": manifest,
+            "fields": {},
+            "tenants": None,
+        }
+    )
+    make_preset("watching", content, Change("dora", timezone.now()))
+    address = reverse("claims:preset-compose", args=[cluster.name, "watching"])
+    fields = fields_of(client.get(address).content.decode())
+    fields["namespace"] = ["gpu-monitoring"]
+
+    refused = client.post(address, {**fields, "action": "submit"})
+    assert refused.status_code == 422
+    assert 'id="f-justification-error"' in refused.content.decode()
+    fields["justification"] = ["to see what is in use"]
+    sent = client.post(address, {**fields, "action": "submit"})
+
+    assert sent.status_code == 302, text(sent)
+    assert ClaimRequest.objects.get().state == "PendingApproval"
+    assert presets["monitoring"].active.manifest["spec"]["spec"]["devices"] == {
+        "requests": [
+            {
+                "name": "gpus",
+                "exactly": {
+                    "deviceClassName": "gpu.nvidia.com",
+                    "allocationMode": "All",
+                    "adminAccess": True,
+                },
+            }
+        ]
+    }
 
 
 def test_the_whole_form_takes_over_what_was_typed(short, fleet_cluster):
