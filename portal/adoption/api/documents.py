@@ -38,4 +38,15 @@ def readiness_document(cluster: Cluster, found: Readiness) -> Json:
             }
             for node, verdicts in found.nodes
         ],
+        "migLayouts": [
+            {
+                "layout": each.config,
+                "product": each.product or None,
+                "profile": each.profile,
+                "told": each.wanted,
+                "published": each.published,
+                "nodes": each.nodes,
+            }
+            for each in found.mig
+        ],
     }

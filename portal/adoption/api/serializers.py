@@ -26,8 +26,20 @@ class NodeReadiness(s.Serializer[Any]):
     verdicts = ReadinessVerdict(many=True)
 
 
+class MigLayout(s.Serializer[Any]):
+    layout = s.CharField(help_text="Of the MIG manager's ConfigMap.")
+    product = s.CharField(allow_null=True, help_text="null: slices name none.")
+    profile = s.CharField()
+    told = s.IntegerField(help_text="Devices that the layout makes on its nodes.")
+    published = s.IntegerField(help_text="Devices that their slices publish.")
+    nodes = s.IntegerField()
+
+
 class Readiness(s.Serializer[Any]):
     cluster = s.CharField()
     revision = s.IntegerField()
     verdicts = ReadinessVerdict(many=True)
     nodes = NodeReadiness(many=True)
+    migLayouts = MigLayout(
+        many=True, help_text="Of nodes whose label names one and whose slices are read."
+    )

@@ -11,7 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from portal.adoption.domain.facts import COUNT_LABEL, MIG_CONFIG_LABEL, NodeFacts
+from portal.adoption.domain.facts import (
+    COUNT_LABEL,
+    MIG_CONFIG_LABEL,
+    ClusterFacts,
+    NodeFacts,
+)
 
 Json = dict[str, Any]
 
@@ -24,6 +29,30 @@ class MigLine:
     profile: str
     wanted: int
     published: int
+
+
+@dataclass(frozen=True, slots=True)
+class MigSum:
+    """One profile of a layout over all nodes that are told to have it.
+
+    Attributes:
+        product: of the nodes' cards, as slices name it; "" where they publish none.
+        wanted: devices that the layout makes of those nodes' cards.
+        published: that their slices publish.
+        nodes: how many nodes.
+    """
+
+    config: str
+    product: str
+    profile: str
+    wanted: int
+    published: int
+    nodes: int
+
+    @property
+    def difference(self) -> int:
+        """How many more are published than were asked for; fewer are below 0."""
+        return self.published - self.wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +87,29 @@ def mig_layout(  # noqa: PLR0911  one a case
     text = ", ".join(f"{e.profile}: {e.published}/{e.wanted}" for e in different)
     why = "differs" if different else "same"
     return MigLayout(not different, why, {**values, "lines": text}, lines)
+
+
+def mig_sums(facts: ClusterFacts) -> tuple[MigSum, ...]:
+    """Return profile × count of each layout and product, beside what is published.
+
+    Nodes of which that cannot be told are left out; their verdicts say why.
+    """
+    found: dict[tuple[str, str, str], list[MigLine]] = {}
+    for node in facts.nodes:
+        layout = mig_layout(node, facts.mig_configs, slices_seen=facts.slices_seen)
+        config = node.labels.get(MIG_CONFIG_LABEL, "")
+        for line in layout.lines if layout else ():
+            key = (config, line.product, line.profile)
+            found.setdefault(key, []).append(line)
+    return tuple(
+        MigSum(
+            *key,
+            wanted=sum(line.wanted for line in lines),
+            published=sum(line.published for line in lines),
+            nodes=len(lines),
+        )
+        for key, lines in sorted(found.items())
+    )
 
 
 def _wanted(entries: list[Json], count: str) -> Counter[str] | None:

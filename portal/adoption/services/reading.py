@@ -16,6 +16,7 @@ from inventory.gateways.identity import AS_ITSELF, Identity
 from inventory.services.connections import kube_for
 from portal.accounts.queries import groups_of
 from portal.adoption.domain.facts import ClusterFacts, NodeFacts, Role
+from portal.adoption.domain.mig import MigSum, mig_sums
 from portal.adoption.domain.readiness import (
     Verdict,
     cluster_verdicts,
@@ -46,11 +47,12 @@ PROBE = {
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """Every verdict on a cluster and on its nodes with GPUs."""
+    """Every verdict on a cluster and on its nodes with GPUs, and its MIG layouts."""
 
     facts: ClusterFacts
     cluster: tuple[Verdict, ...]
     nodes: tuple[tuple[NodeFacts, tuple[Verdict, ...]], ...]
+    mig: tuple[MigSum, ...] = ()
 
 
 def readiness_of(cluster: Cluster, user: User, *, probe: bool) -> Readiness:
@@ -60,6 +62,7 @@ def readiness_of(cluster: Cluster, user: User, *, probe: bool) -> Readiness:
         facts,
         tuple(cluster_verdicts(facts)),
         tuple((node, tuple(node_verdicts(facts, node))) for node in facts.nodes),
+        mig_sums(facts),
     )
 
 

@@ -71,6 +71,7 @@ def readiness_page(request: PortalRequest, cluster: str) -> HttpResponse:
         "node_rows": node_rows(read),
         "node_count": len(read.nodes),
         "nodes_seen": read.facts.nodes_seen,
+        "mig": read.mig,
         "counts": _counts(read),
     }
     template = fragment("adoption/readiness.html", "live", request)

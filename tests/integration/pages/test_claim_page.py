@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.integration.pages.conftest import FABRIC, fabric_claim
+from tests.integration.pages.conftest import FABRIC, claim, fabric_claim, result
 from tests.integration.pages.test_pages import html, queries
 
 READINESS = {
@@ -72,3 +72,29 @@ def test_claim_page_makes_constant_queries(held_cluster, browse, ada):
 
 def test_claim_list_leads_to_the_claim(held_cluster, browse, ada):
     assert f'href="{SHARE}"' in html(browse(ada), "/c/demo/claims/")
+
+
+def test_a_claim_that_the_scheduler_made_is_labelled_as_such(load_fleets, browse, ada):
+    made = claim("ai-serving", "orchid-extended", result("gpu-l40s-a", "gpu-0"))
+    note = {"resource.kubernetes.io/extended-resource-claim": "true"}
+    owner = {"kind": "Pod", "name": "old", "uid": "uid-old", "controller": True}
+    made["metadata"] |= {"annotations": note, "ownerReferences": [owner]}
+    made["status"]["reservedFor"] = [
+        {"resource": "pods", "name": "old", "uid": "uid-old"}
+    ]
+    container = {"name": "c", "resources": {"limits": {"nvidia.com/gpu": "1"}}}
+    mapping = {"containerName": "c", "resourceName": "nvidia.com/gpu"}
+    status = {"resourceClaimName": "orchid-extended", "requestMappings": [mapping]}
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "old", "namespace": "ai-serving", "uid": "uid-old"},
+        "spec": {"nodeName": "gpu-l40s-a", "containers": [container]},
+        "status": {"phase": "Running", "extendedResourceClaimStatus": status},
+    }
+    load_fleets("nvidia-t4-l40s", extra=[made, pod])
+
+    for path in ("/c/demo/claims/", "/c/demo/claims/ai-serving/orchid-extended/"):
+        page = html(browse(ada), path)
+        assert "implicit" in page
+        assert "Made by the scheduler for old’s nvidia.com/gpu" in page

@@ -16,6 +16,7 @@ from portal.adoption.domain.facts import (
     read_operator,
     version_of,
 )
+from portal.adoption.domain.mig import mig_sums
 from portal.adoption.domain.readiness import (
     Answer,
     Verdict,
@@ -232,6 +233,22 @@ def test_what_differs_from_a_layout_is_named():
     node = replace(MADE, fixed={"H100": {"1g.10gb": 12, "3g.40gb": 1}})
     found = verdict(node_verdicts(WITH_LAYOUTS, node), "node.mig")
     assert found.values["lines"] == "1g.10gb: 12/14, 3g.40gb: 1/0"
+
+
+def test_profiles_are_counted_by_layout_and_product_beside_what_is_published():
+    short = replace(MADE, name="n2", fixed={"H100": {"1g.10gb": 12, "3g.40gb": 1}})
+    other = replace(MADE, name="n3", fixed={"A100": {"1g.10gb": 14}})
+    told = replace(WITH_LAYOUTS, nodes=(MADE, short, other, labelled("by-model")))
+    found = [
+        (each.product, each.profile, each.nodes, each.wanted, each.difference)
+        for each in mig_sums(told)
+    ]
+    assert found == [
+        ("A100", "1g.10gb", 1, 14, 0),
+        ("H100", "1g.10gb", 2, 28, -2),
+        ("H100", "3g.40gb", 1, 0, 1),
+    ]
+    assert mig_sums(replace(told, mig_configs=None)) == ()
 
 
 def test_a_daemon_set_is_known_by_its_image_or_name():
