@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.utils.translation import gettext_lazy as _
 
-from claims.domain.checks.asks import shape_findings
+from claims.domain.checks.shape import shape_findings
 from claims.domain.manifest import CLAIM, DOMAIN, KINDS, TEMPLATE, ordered
 from claims.domain.snippets import (
     IMAGE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from claims.domain.checks import (
@@ -18,7 +18,7 @@ from claims.domain.checks import (
 from claims.domain.checks import claims as shapes
 from claims.domain.checks import quota as quotas
 from claims.domain.checks import selectors as expressions
-from claims.domain.checks.asks import asked_of, shape_findings
+from claims.domain.checks.asks import asked_of
 from claims.domain.checks.facts import (
     AskFacts,
     Facts,
@@ -27,6 +27,8 @@ from claims.domain.checks.facts import (
 )
 from claims.domain.checks.findings import Finding, ObjectFinding, most_specific
 from claims.domain.checks.satisfying import unmet_findings
+from claims.domain.checks.shape import name_findings, shape_findings
+from claims.domain.checks.syntax import mended
 from claims.domain.checks.world import (
     World,
     build_world,
@@ -212,9 +214,9 @@ class Checker:
         if item["kind"] == "DeviceClass":
             facts = self._class_facts(item)
             found = classes.device_class_findings(item, facts, self.world)
-            named = shapes.name_findings(item)
+            named = name_findings(item)
             return CheckedItem(item, most_specific([*mine, *named, *found]), None)
-        broken = [*shapes.name_findings(item), *shape_findings(item)]
+        broken = [*name_findings(item), *shape_findings(item)]
         if any(finding.code == "claim.invalid" for finding in broken):
             return CheckedItem(item, most_specific([*mine, *broken]), None)
         asked = asked_of(item)
@@ -237,7 +239,7 @@ class Checker:
         Raises:
             EngineUnavailable, EngineDeadline, EngineRefused: each says what to do.
         """
-        broken = [*shapes.name_findings(item), *shape_findings(item)]
+        broken = [*name_findings(item), *shape_findings(item)]
         if any(finding.code == "claim.invalid" for finding in broken):
             return most_specific(broken)
         asked = asked_of(item)
@@ -336,10 +338,22 @@ class Checker:
             for i, ((path, text), each) in enumerate(zip(pairs, checked, strict=True))
             for at in (len(within) + i,)
         )
+        facts = tuple(
+            self._mended(each) if each.verdict.error else each for each in facts
+        )
         if found is None or first_bad < len(sound):
             return facts, frozenset()
         known = self.world.devices
         return facts, frozenset(device for device in found.matches if device in known)
+
+    def _mended(self, selector: SelectorFacts) -> SelectorFacts:
+        """Return a selector that does not compile with a text that does, if any."""
+        text = mended(selector.expression)
+        if text is None:
+            return selector
+        (judged,) = self.engine.check([text])
+        sound = judged.apiserver.ok and judged.scheduler.ok
+        return replace(selector, mended=text) if sound else selector
 
     def _evaluated(self, texts: list[str], within: list[str]) -> Evaluated | None:
         """Return what expressions match; None where a selector of the class is faulty."""

@@ -12,7 +12,8 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from claims.domain.checks.asks import asked_of, shape_findings
+from claims.domain.checks.asks import asked_of
+from claims.domain.checks.shape import shape_findings
 from claims.domain.checks.world import expressions_of
 from claims.domain.defaulting import defaulted_claim
 from claims.domain.preview import claim_of

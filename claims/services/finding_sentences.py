@@ -51,6 +51,7 @@ SENTENCES: dict[str, _StrPromise] = {
     "claim.invalid.attribute": _(
         "“%(name)s” is no attribute with its domain; write for example gpu.nvidia.com/productName."
     ),
+    "claim.invalid.config_driver": _("Name the driver that reads the config."),
     "claim.invalid.operator": _("operator is Exists or Equal."),
     "claim.invalid.value_of_exists": _("Exists takes no value: leave it out."),
     "claim.invalid.key_of_equal": _(
@@ -59,9 +60,15 @@ SENTENCES: dict[str, _StrPromise] = {
     "claim.invalid.effect": _("effect is NoSchedule, NoExecute or left out."),
     "claim.invalid.unreadable": _("The API server would refuse this claim: %(error)s"),
     "claim.invalid.quantity": _("“%(value)s” is no quantity; write for example 16Gi."),
+    "claim.invalid.quantity_meant": _(
+        "“%(value)s” is no quantity; write %(fixed)s, or as many Gi."
+    ),
     "cel.compile": _("The API server would refuse this expression: %(error)s"),
     "cel.compile.flat_key": _(
         "Attributes are grouped by domain: write %(fixed)s instead of “%(key)s” as one key. (%(error)s)"
+    ),
+    "cel.compile.mended": _(
+        "The API server would refuse this expression: %(error)s. In CEL it is: %(fixed)s"
     ),
     "cel.cost": _(
         "The API server would refuse this expression: its estimated cost is %(cost)s, the limit %(limit)s. Use fewer loops over maps and lists."
@@ -98,6 +105,12 @@ SENTENCES: dict[str, _StrPromise] = {
     ),
     "cel.runtime_error": _(
         "On %(count)s of %(total)s devices, such as %(example)s, this fails: %(error)s. When the scheduler visits one, the pod fails on every node."
+    ),
+    "cel.runtime_error.quantity": _(
+        "“%(literal)s” is no quantity, and the pod would fail on every node; write %(fixed)s, or as many Gi."
+    ),
+    "cel.runtime_error.quantity_unclear": _(
+        "“%(literal)s” is no quantity such as 16Gi, and the pod would fail on every node."
     ),
     "cel.slow": _(
         "The scheduler pays about %(product)s cost units for each pod: %(cost)s on each of %(devices)s devices."

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext_lazy
 
-from claims.domain.checks.asks import asked_of, shape_findings
+from claims.domain.checks.asks import asked_of
 from claims.domain.checks.queueing import refused_by_kueue
+from claims.domain.checks.shape import shape_findings
 from claims.domain.kueue import (
     Admission,
     Queue,

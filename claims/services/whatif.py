@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from asgiref.sync import sync_to_async
 from django.utils.translation import gettext as _
 
-from claims.domain.checks.asks import shape_findings
+from claims.domain.checks.shape import shape_findings
 from claims.domain.preview import claim_of
 from claims.domain.why.suppose import Kind, NothingThere, Supposition, supposed
 from claims.services.explaining import ground_of

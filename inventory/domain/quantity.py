@@ -71,6 +71,34 @@ def quantity_or_zero(value: object) -> Fraction:
         return Fraction(0)
 
 
+def is_quantity(text: str) -> bool:
+    """Return whether a text is a quantity."""
+    try:
+        parse_quantity(text)
+    except BadQuantity:
+        return False
+    return True
+
+
+_LOOSE = re.compile(
+    r"(?P<number>\d+(?:\.\d+)?)\s*(?P<prefix>[kmgtpe])(?P<binary>i?)b?", re.IGNORECASE
+)
+
+
+def normal_quantity(text: str) -> str | None:
+    """Return a size such as `16GB`, `16 gib` or `16gi` as a quantity, or None.
+
+    A lone `m` is left, since it means a thousandth.
+    """
+    found = _LOOSE.fullmatch(text.strip())
+    if not found or text.strip().endswith("m"):
+        return None
+    prefix = found["prefix"].upper()
+    if found["binary"]:
+        return f"{found['number']}{prefix}i"
+    return found["number"] + (prefix.lower() if prefix == "K" else prefix)
+
+
 def parse_bytes(text: str | int) -> int:
     """Return a quantity as whole bytes, rounded up as Kubernetes' Value() does.
 

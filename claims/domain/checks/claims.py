@@ -17,23 +17,12 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 MOST_DEVICES = 32
-LONGEST_NAME = 253
 # Fields that are there, but dropped until their gate is on.
 _LATER = (
     ("optionalNodeOperations", "DRAOptionalNodeOperations"),
     ("derivedAttributes", "DRADerivedAttributes"),
 )
 _LISTS = frozenset({"strings", "ints", "bools", "versions"})
-
-
-def name_findings(manifest: Json) -> Iterator[Finding]:
-    """Yield a name that the API server refuses."""
-    name = str(manifest["metadata"]["name"])
-    if len(name) > LONGEST_NAME:
-        values = {"name": name, "length": len(name), "limit": LONGEST_NAME}
-        yield Finding("name.too_long", "metadata.name", values)
-    elif "/" in name or name != name.lower():
-        yield Finding("claim.invalid", "metadata.name", {"name": name}, "object_name")
 
 
 def count_findings(asked: Asked) -> Iterator[Finding]:

@@ -34,6 +34,7 @@ class SelectorFacts:
 
     Attributes:
         total, match: devices; both 0 where it does not compile.
+        mended: of what does not compile, a text that does; None where there is none.
     """
 
     path: str
@@ -42,6 +43,7 @@ class SelectorFacts:
     total: int = 0
     match: int = 0
     errors: tuple[RuntimeFault, ...] = ()
+    mended: str | None = None
 
     @property
     def always_fails(self) -> bool:

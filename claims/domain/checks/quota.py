@@ -11,8 +11,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from claims.domain.checks.asks import asked_of, shape_findings
+from claims.domain.checks.asks import asked_of
 from claims.domain.checks.findings import Finding
+from claims.domain.checks.shape import shape_findings
 from claims.domain.checks.world import name_of, namespace_of
 from inventory.domain.quantity import quantity_or_zero
 

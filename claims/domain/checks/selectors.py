@@ -7,6 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from claims.domain.checks.findings import Finding
+from claims.domain.checks.syntax import flat_key
+from inventory.domain.quantity import is_quantity, normal_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,6 +29,8 @@ _SEMVER = re.compile(
     r"(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?"
 )
 _SEMVER_CALL = re.compile(r"""\bsemver\(\s*(["'])(.*?)\1\s*(,\s*true\s*)?\)""")
+_QUANTITY_CALL = re.compile(r"""\bquantity\(\s*(["'])(.*?)\1\s*\)""")
+_NO_QUANTITY = "quantit"
 _SEMVER_OF_VERSION = "no such overload: semver("
 _MISSING = re.compile(r"no such key: (\S+)")
 _BROKEN = {
@@ -87,40 +91,39 @@ def judge(
         yield Finding("cel.too_long", path, values)
         return
     if verdict.error:
-        flat = _flat_key(selector.expression)
-        yield Finding(
-            "cel.compile",
-            path,
-            {
-                "error": verdict.error,
-                **({"key": flat[0], "fixed": flat[1]} if flat else {}),
-            },
-            "flat_key" if flat else "",
-            verdict.line,
-            verdict.column,
-        )
+        yield _refused(selector)
         return
     if verdict.cost is not None and verdict.cost > verdict.limit:
         yield Finding("cel.cost", path, {"cost": verdict.cost, "limit": verdict.limit})
         return
     yield from _semver(selector)
+    yield from _quantity(selector)
     for fault in selector.errors:
         yield from _runtime(selector, fault, among, world)
     yield from _slow(selector)
 
 
-_FLAT = re.compile(
-    r"""device\.(attributes|capacity)\[(["'])([^"'/]+)/([A-Za-z_]\w*)\2\]"""
-)
-
-
-def _flat_key(expression: str) -> tuple[str, str] | None:
-    """Return a key written as one string, and how it is written by domain."""
-    found = _FLAT.search(expression)
-    if not found:
-        return None
-    space, quote, domain, key = found.groups()
-    return f"{domain}/{key}", f"device.{space}[{quote}{domain}{quote}].{key}"
+def _refused(selector: SelectorFacts) -> Finding:
+    """Return what does not compile: the first error, and the text without a slip."""
+    verdict = selector.verdict
+    values = {"error": verdict.error.partition("\n")[0]}
+    flat = flat_key(selector.expression)
+    variant = "flat_key" if flat else "mended" if selector.mended else ""
+    if flat:
+        values |= {"key": flat[0], "fixed": flat[1]}
+    elif selector.mended:
+        values["fixed"] = selector.mended
+    # An error at the end of an empty line has column 0.
+    column = None if verdict.column is None else max(1, verdict.column)
+    return Finding(
+        "cel.compile",
+        selector.path,
+        values,
+        variant,
+        verdict.line,
+        column,
+        selector.mended,
+    )
 
 
 def _place(expression: str, index: int) -> tuple[int, int]:
@@ -161,6 +164,26 @@ def _semver(selector: SelectorFacts) -> Iterator[Finding]:
             line,
             column,
             fixed if fixed != selector.expression else None,
+        )
+
+
+def _quantity(selector: SelectorFacts) -> Iterator[Finding]:
+    for call in _QUANTITY_CALL.finditer(selector.expression):
+        literal = call[2]
+        if is_quantity(literal):
+            continue
+        fixed = normal_quantity(literal)
+        line, column = _place(selector.expression, call.start(2))
+        start, end = call.span(2)
+        text = selector.expression
+        yield Finding(
+            "cel.runtime_error",
+            selector.path,
+            {"literal": literal, "fixed": fixed or ""},
+            "quantity" if fixed else "quantity_unclear",
+            line,
+            column,
+            text[:start] + fixed + text[end:] if fixed else None,
         )
 
 
@@ -223,6 +246,8 @@ def _runtime(
 
 def _bad_literal(selector: SelectorFacts, fault: RuntimeFault) -> bool:
     """Return whether an error comes from a literal that was already found."""
+    if _NO_QUANTITY in fault.message and any(_quantity(selector)):
+        return True
     return "semver" in selector.expression and any(
         word in fault.message.lower()
         for word in (

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from claims.domain.checks.selectors import normal_semver
+from claims.domain.checks.syntax import LEFT, STRINGS
 from claims.domain.importing.published import (
     ATTRIBUTES,
     CAPACITY,
@@ -17,7 +18,7 @@ from claims.domain.importing.published import (
     plain,
 )
 from claims.domain.why.conjuncts import conjuncts
-from inventory.domain.quantity import GIB, BadQuantity, parse_quantity
+from inventory.domain.quantity import GIB, BadQuantity, is_quantity, parse_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 _LABEL_SIZE = Fraction(90, 100)
 SHARED_DOMAIN = "resource.kubernetes.io"
 _OWN = {"driver", "attributes", "capacity", "allowMultipleAllocations"}
-_STRINGS = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'""")
 _READ = re.compile(
     r"""device\.(?P<space>attributes|capacity)"""
     r"""(?:\[\s*(?P<q>["'])(?P<domain>[^"']+)(?P=q)\s*\]|\.(?P<member>[A-Za-z_]\w*)(?!\w|\())"""
@@ -36,21 +36,20 @@ _READ = re.compile(
 _MEMBER = re.compile(
     r"""device\.(?P<driver>driver\.)?(?P<key>[A-Za-z_]\w*)(?!\w|\s*\()"""
 )
-_LEFT = r"""(?P<left>device\.(?P<space>attributes|capacity)\[["'](?P<domain>[^"']+)["']\]\.(?P<key>[A-Za-z_]\w*))"""
 _GREATER = re.compile(
-    _LEFT + r"""\.isGreaterThan\(\s*quantity\(\s*["'](?P<amount>[^"']+)["']\s*\)\s*\)"""
+    LEFT + r"""\.isGreaterThan\(\s*quantity\(\s*["'](?P<amount>[^"']+)["']\s*\)\s*\)"""
 )
 _OPERATOR = re.compile(
-    _LEFT
+    LEFT
     + r"""\s*(?P<op>>=|<=|==|>|<)\s*"""
     + r"""(?:(?P<call>quantity|semver)\(\s*["'](?P<inner>[^"']+)["']\s*\)|["'](?P<text>[^"']+)["'])"""
 )
-_SEMVER_OF = re.compile(rf"semver\(\s*(?P<inner>{_LEFT})\s*\)")
+_SEMVER_OF = re.compile(rf"semver\(\s*(?P<inner>{LEFT})\s*\)")
 _AT_LEAST = re.compile(
-    _LEFT
+    LEFT
     + r"""\.compareTo\(\s*quantity\(\s*["'](?P<amount>[^"']+)["']\s*\)\s*\)\s*>=\s*0"""
 )
-_EQUALS = re.compile(_LEFT + r"""\s*==\s*(?P<q>["'])(?P<text>[^"']*)(?P=q)""")
+_EQUALS = re.compile(LEFT + r"""\s*==\s*(?P<q>["'])(?P<text>[^"']*)(?P=q)""")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -85,7 +84,7 @@ def rewrites(text: str, driver: str, known: Published) -> Iterator[Rewrite]:
 
 def _outside(text: str, start: int) -> bool:
     """Return whether an index stands outside of the expression's strings."""
-    return not any(m.start() < start < m.end() for m in _STRINGS.finditer(text))
+    return not any(m.start() < start < m.end() for m in STRINGS.finditer(text))
 
 
 def _replaced(text: str, found: re.Match[str], new: str) -> str:
@@ -202,7 +201,7 @@ def _operators(text: str, driver: str, known: Published) -> Iterator[Rewrite]:
             wanted = normal_semver(literal)
             call = f'semver("{wanted}")' if wanted else ""
         elif found["call"] == "quantity" or place.space == CAPACITY:
-            call = f'quantity("{literal}")' if _is_quantity(literal) else ""
+            call = f'quantity("{literal}")' if is_quantity(literal) else ""
         else:
             continue
         if not call or not _outside(text, found.start()):
@@ -210,14 +209,6 @@ def _operators(text: str, driver: str, known: Published) -> Iterator[Rewrite]:
         new = f"{found['left']}.compareTo({call}) {found['op']} 0"
         values = {"old": found[0], "new": new}
         yield Rewrite("cel.compile", "operator", values, _replaced(text, found, new))
-
-
-def _is_quantity(text: str) -> bool:
-    try:
-        parse_quantity(text)
-    except BadQuantity:
-        return False
-    return True
 
 
 def _versions(text: str, driver: str, known: Published) -> Iterator[Rewrite]:
@@ -300,5 +291,5 @@ def label_sizes(text: str, driver: str, known: Published) -> Iterator[Rewrite]:
 
 
 def _text_of(values: dict[str, set[str]], amount: Fraction) -> str:
-    found = (t for t in values.get("quantity", ()) if _is_quantity(t))
+    found = (t for t in values.get("quantity", ()) if is_quantity(t))
     return next(text for text in found if parse_quantity(text) == amount)

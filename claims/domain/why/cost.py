@@ -7,7 +7,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from claims.domain.checks.asks import asked_of, shape_findings
+from claims.domain.checks.asks import asked_of
+from claims.domain.checks.shape import shape_findings
 from claims.domain.checks.world import name_of, namespace_of
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from claims.domain.checks.asks import asked_of, shape_findings
+from claims.domain.checks.asks import asked_of
+from claims.domain.checks.shape import shape_findings
 from claims.domain.manifest import CLAIM
 from claims.services.checking import world_of
 from inventory.gateways.engine import EngineRefused

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from claims.domain.checks.asks import asked_of, shape_findings
+from claims.domain.checks.asks import asked_of
 from claims.domain.checks.quota import charges, used_of
+from claims.domain.checks.shape import shape_findings
 from claims.domain.checks.world import name_of, namespace_of
 from claims.services.checking import world_of
 from inventory.domain.quantity import quantity_or_zero
