@@ -35,6 +35,11 @@ from tests.cluster.test_admission import (  # noqa: F401  fixtures
     wait_for,
 )
 from tests.integration.admission.test_advisor import mock
+from tests.integration.budgets.conftest import (  # noqa: F401  fixtures
+    GPU_CLASS,
+    budget,
+    gpus,
+)
 from tests.integration.claims.objects import manifest_of
 
 pytestmark = [pytest.mark.cluster, pytest.mark.django_db(transaction=True)]
@@ -73,8 +78,8 @@ def mapped(admin, observe):  # noqa: F811
     observe()
 
 
-def pod_of(name, gpus=0):
-    limits = {RESOURCE: str(gpus)} if gpus else {"cpu": "1"}
+def pod_of(name, count=0):
+    limits = {RESOURCE: str(count)} if count else {"cpu": "1"}
     container = {"name": "c", "image": "registry.example.com/c:1"}
     return {
         "apiVersion": "v1",
@@ -141,6 +146,44 @@ def test_without_the_portal_pods_with_gpus_do_as_the_rule_says(
             "may have 3 devices" in refused(admin, pod_of("greedy", 4), dry_run=True)
         )
     )
+
+
+def test_a_teams_budget_holds_whoever_makes_a_claim(
+    admin,  # noqa: F811
+    gpus,  # noqa: F811
+    budget,  # noqa: F811
+    rule,  # noqa: F811
+    hooks,  # noqa: F811
+):
+    budget(vram_hard=160)
+    rule("tenant-budgets", kind="budgets", failure_policy="Fail")
+    hooks.install()
+    three = manifest_of(kind="Claim", device_class=GPU_CLASS, count=3)
+    said = wait_for(lambda: refused(admin, three))
+    assert "[tenant-budgets] The budget orchid has 160 GiB of GPU memory" in said
+    assert "guard-fail.slicewise.io" in said
+
+    template = manifest_of(device_class=GPU_CLASS)
+    assert not refused(admin, template)
+    one = manifest_of(kind="Claim", device_class=GPU_CLASS)
+    assert not refused(admin, one)
+    for name in ("first", "second"):
+        pod = pod_of(name)
+        source = {"resourceClaimTemplateName": template["metadata"]["name"]}
+        pod["spec"]["resourceClaims"] = [{"name": "gpu", **source}]
+        pod["spec"]["containers"][0]["resources"]["claims"] = [{"name": "gpu"}]
+        assert not refused(admin, pod)
+    # The controller gets one claim more; for the second pod there is none.
+    row = wait_for(
+        lambda: AdmissionDecision.objects.filter(
+            outcome="deny",
+            breaches__0__code="budget.vram",
+            username__endswith="resource-claim-controller",
+        ).first()
+    )
+    assert row.breaches[0]["values"]["taken"] == 160
+    named = [each["metadata"]["name"] for each in admin.list(CLAIM, SPACE).items]
+    assert len(named) == 2
 
 
 @pytest.fixture
