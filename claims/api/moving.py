@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from claims.services.copies import CopiesAnswer
     from claims.services.moves import Move, Moves, Place
-    from claims.services.shown import Together
+    from claims.services.shown import Reason, Together
+    from inventory.models import Cluster
 
 Json = dict[str, Any]
 
@@ -38,7 +39,34 @@ TEMPLATE = {
 }
 
 
-class CopiesView(ClusterView):
+class ManifestView(ClusterView):
+    """A view that takes one claim or template, as JSON or as YAML."""
+
+    def manifest_sent(self, cluster: Cluster) -> tuple[Json, Json]:
+        """Return the manifest, and what goes with it.
+
+        Raises:
+            ValidationError: 400; the body is of another shape.
+            PortalError: It holds no claim or template, or one of a foreign namespace.
+        """
+        data = self.request.data
+        if isinstance(data, dict) and isinstance(data.get("text"), bytes):
+            objects, wanted = (
+                parse_objects(data["text"], _("The body"))[:1],
+                self.wanted,
+            )
+        elif self.request.query_params:
+            raise exceptions.ValidationError(
+                _("With JSON, what goes with the manifest are members of the body.")
+            )
+        else:
+            wanted = self.body()
+            objects = [wanted["manifest"]]
+        filed = filed_for(self.person, cluster, objects, namespace=wanted["namespace"])
+        return claim_in(filed.items[0]), wanted
+
+
+class CopiesView(ManifestView):
     """How many copies of a template fit now."""
 
     operations = {
@@ -66,25 +94,10 @@ class CopiesView(ClusterView):
     def post(self, request: Request, cluster: str) -> Response:
         """Return the counts."""
         found = self.cluster()
-        objects, wanted = self._asked()
-        filed = filed_for(self.person, found, objects, namespace=wanted["namespace"])
+        manifest, wanted = self.manifest_sent(found)
         hidden = hidden_from(self.person, found)
-        counted = async_to_sync(acopies_asked)(
-            found, claim_in(filed.items[0]), hidden, wanted["most"]
-        )
+        counted = async_to_sync(acopies_asked)(found, manifest, hidden, wanted["most"])
         return self.answer(copies_document(counted))
-
-    def _asked(self) -> tuple[list[Json], Json]:
-        """Return the manifest, and what goes with it."""
-        data = self.request.data
-        if isinstance(data, dict) and isinstance(data.get("text"), bytes):
-            return parse_objects(data["text"], _("The body"))[:1], self.wanted
-        if self.request.query_params:
-            raise exceptions.ValidationError(
-                _("With JSON, namespace and most are members of the body.")
-            )
-        body = self.body()
-        return [body["manifest"]], body
 
 
 def copies_document(counted: CopiesAnswer) -> Json:
@@ -99,21 +112,24 @@ def copies_document(counted: CopiesAnswer) -> Json:
             }
             for name, each in sorted(counted.nodes.items())
         },
-        "together": _together(counted.together) if counted.together else None,
+        "together": together_document(counted.together) if counted.together else None,
         "problem": counted.problem or None,
     }
 
 
-def _together(found: Together) -> Json:
+def together_document(found: Together) -> Json:
+    """Return how many copies fit at once as JSON."""
     return {
         "copies": found.copies,
         "atLeast": found.at_least,
         "failing": None if found.at_least else found.failing,
-        "reasons": [
-            {"request": each.label, "cause": each.first, "message": each.text}
-            for each in found.reasons
-        ],
+        "reasons": [reason_document(each) for each in found.reasons],
     }
+
+
+def reason_document(reason: Reason) -> Json:
+    """Return why one alternative finds too little as JSON."""
+    return {"request": reason.label, "cause": reason.first, "message": reason.text}
 
 
 class MoveList(ClusterView):

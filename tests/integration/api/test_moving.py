@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from tests.integration.why.conftest import request, template
+from tests.integration.why.conftest import holder, request, template
 from tests.integration.why.test_moves import CROWDED, FULL_OTHER, MIB, MIG, mig
 
 THREE = template(request(count=3), namespace="ai-serving")
@@ -137,3 +137,49 @@ def test_where_nothing_helps_the_page_says_so(ada, load_fleets):
     page = client.get("/c/demo/moves/").content.decode()
 
     assert "No single move frees a larger piece than there is now." in page
+
+
+def test_a_claim_that_does_not_fit_is_explained(call, ada, load_fleets):
+    theirs = holder("secret", "gpu-h100-a/gpu-0", namespace="maple-lab")
+    load_fleets("nvidia-h100-full-8gpu", "nvidia-t4-l40s", extra=[theirs])
+    eight = template(request(count=8), namespace="ai-serving")
+
+    answer = call(ada).post("clusters/demo/explain", {"manifest": eight})
+
+    assert answer.status_code == 200, answer.content
+    told = answer.json()
+    assert (told["fitting"], told["total"], told["problem"]) == (0, 3, None)
+    (node,) = [each for each in told["nodes"] if each["node"] == "gpu-h100-a"]
+    assert (node["outcome"], node["reasons"][0]["cause"]) == ("no", "in use")
+    assert "8 devices of class gpu.nvidia.com" in node["reasons"][0]["message"]
+    edits = {each["path"]: each["value"] for each in told["changes"]}
+    assert edits["spec.spec.devices.requests[0].exactly.count"] == "7"
+    assert any(each["path"] is None for each in told["changes"])
+    assert told["together"] is None
+    assert told["cost"]["devices"] == 13
+    assert b"maple-lab" not in answer.content
+    assert b"secret" not in answer.content
+
+
+def test_alternatives_and_the_node_that_would_win_are_told(call, ada, load_fleets):
+    load_fleets("nvidia-h100-full-8gpu", "nvidia-t4-l40s")
+    chosen = "device.attributes['gpu.nvidia.com'].productName.contains('%s')"
+    listed = [
+        {
+            "name": name.lower(),
+            "deviceClassName": "gpu.nvidia.com",
+            "selectors": [{"cel": {"expression": chosen % name}}],
+        }
+        for name in ("H100", "L40S")
+    ]
+    asked = template({"name": "gpu", "firstAvailable": listed}, namespace="ai-serving")
+
+    told = call(ada).post("clusters/demo/explain", {"manifest": asked}).json()
+
+    assert told["best"] == ["gpu-h100-a"]
+    assert [each["request"] for each in told["alternatives"]] == [
+        "gpu/h100",
+        "gpu/l40s",
+    ]
+    assert told["alternatives"][1]["fitting"] == ["gpu-l40s-a"]
+    assert told["together"]["copies"] == 12

@@ -322,6 +322,7 @@ TABLE: dict[str, dict[str, str]] = {
     "api:cel": {"POST": EVERYBODY},
     "api:what-if": {"POST": EVERYBODY},
     "api:copies": {"POST": EVERYBODY},
+    "api:explain": {"POST": EVERYBODY},
     "api:move-list": READ,
     "api:request-list": {"GET": EVERYBODY, "POST": EVERYBODY},
     "api:request-bulk": {"POST": EVERYBODY},
