@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 import orjson
 from starlette.applications import Starlette
@@ -85,6 +86,12 @@ class Api:
         return Starlette(routes=[Route("/{path:path}", self.answer, methods=methods)])
 
     async def answer(self, request: Request) -> Response:
+        """Answer one request, under an id of its own, as an audit log would have it."""
+        response = await self._answered(request)
+        response.headers["Audit-Id"] = str(uuid4())
+        return response
+
+    async def _answered(self, request: Request) -> Response:
         """Answer one request; every refusal becomes a Status object."""
         try:
             pairs = [(k.decode(), v.decode()) for k, v in request.headers.raw]

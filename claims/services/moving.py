@@ -20,6 +20,7 @@ from django.urls import reverse
 from claims.domain.lifecycle import WORKED_ON, State, sources_of
 from claims.models import ClaimRequest
 from claims.queries.requests import is_due
+from inventory.gateways.audit_ids import gathered
 from portal.audit.context import acting
 from portal.core.sentences import Said, kept
 from portal.core.wake import notify
@@ -61,7 +62,12 @@ def move(
         state__in=sources_of(to),
         attempt_count=claim_request.attempt_count,
     )
-    with acting(actor=actor, reason=reason, request_id=claim_request.request_id):
+    with acting(
+        actor=actor,
+        reason=reason,
+        request_id=claim_request.request_id,
+        audit_ids=gathered(),
+    ):
         moved = rows.update(state=to, changed_at=now, **values)
     if moved:
         announce(claim_request, to)
@@ -149,7 +155,7 @@ def postpone(
     rows = ClaimRequest.objects.filter(
         pk=claim_request.pk, attempt_count=claim_request.attempt_count
     )
-    with acting(actor=WORKER, reason=reason):
+    with acting(actor=WORKER, reason=reason, audit_ids=gathered()):
         is_ours = rows.update(lease_until=None, retry_at=now + back_off(age), **columns)
     if is_ours and columns["message"] != claim_request.message:
         _tell_pages(claim_request, State(claim_request.state))

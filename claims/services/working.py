@@ -18,6 +18,7 @@ from claims.services.drafting import forget_old
 from claims.services.ending import expire_due
 from claims.services.gate import the_gate
 from claims.services.moving import lease, postpone
+from inventory.gateways.audit_ids import gathering
 from inventory.gateways.errors import ClusterUnauthorized
 from portal.core.errors import PortalError
 from portal.core.sentences import Said
@@ -39,7 +40,8 @@ def work_on(pk: int, *, now: datetime) -> bool:
         return False
     log = logger.bind(claim_request=str(claim_request.public_id))
     try:
-        _step(claim_request, now=now)
+        with gathering():
+            _step(claim_request, now=now)
     except Exception:
         log.exception("a claim request met a defect; it is pushed back")
         postpone(

@@ -16,6 +16,7 @@ from urllib.parse import urlencode
 import orjson
 
 from inventory.domain.convert import to_v1
+from inventory.gateways import audit_ids
 from inventory.gateways.errors import (
     ClusterUnauthorized,
     ClusterUnavailable,
@@ -100,6 +101,8 @@ def send(
         response = _exchanged(
             connection, wanted, url, _headers(connection, wanted, headers)
         )
+        if wanted.method != "GET" and not wanted.query.get("dryRun"):
+            audit_ids.note(str(response.headers.get(audit_ids.HEADER) or ""))
         if 200 <= response.status < 300:
             return response
         text = response.response.data

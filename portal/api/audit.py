@@ -31,7 +31,9 @@ class AuditParameters(PageParameters):
 
     actor = s.CharField(default="", max_length=150)
     text = s.CharField(
-        default="", max_length=200, help_text="In the reason, the request id, messages."
+        default="",
+        max_length=200,
+        help_text="In the reason, messages; or a whole id, of the request or an audit log.",
     )
     table = s.CharField(default="", max_length=63)
     since = s.DateTimeField(default=None)
@@ -58,6 +60,7 @@ def _document(row: Seal) -> Json:
         "actor": row.actor or None,
         "reason": row.reason or None,
         "requestId": row.request_id or None,
+        "kubernetesAuditIds": row.audit_ids,
         "changes": row.changes,
         "previous": row.previous,
         "digest": row.digest,

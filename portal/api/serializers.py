@@ -214,6 +214,10 @@ class AuditSeal(s.Serializer[Any]):
     actor = s.CharField(allow_null=True)
     reason = s.CharField(allow_null=True)
     requestId = s.CharField(allow_null=True)
+    kubernetesAuditIds = s.ListField(
+        child=s.CharField(),
+        help_text="Of the writes that it was made of, in the API server's audit log.",
+    )
     changes = s.DictField(help_text="Column → [before, after].")
     previous = s.CharField()
     digest = s.CharField()

@@ -11,6 +11,8 @@ from __future__ import annotations
 import pgtrigger
 from django.db import models
 
+from portal.audit.context import AUDIT_IDS
+
 
 class Seal(models.Model):
     """One event, sealed. `number` has no gaps."""
@@ -50,3 +52,10 @@ class Seal(models.Model):
 
     def __str__(self) -> str:
         return f"seal {self.number}"
+
+    @property
+    def audit_ids(self) -> list[str]:
+        """The ids of the writes that it was made of, in the API server's audit log."""
+        return [
+            str(each) for each in (self.content["context"] or {}).get(AUDIT_IDS, ())
+        ]

@@ -25,6 +25,7 @@ from tests.integration.approvals.test_deciding import (  # noqa: F401
 from tests.integration.approvals.test_ending import (  # noqa: F401
     test_a_pod_that_does_not_end_keeps_it_from_being_released,
     test_at_its_end_everything_that_used_it_is_gone,
+    test_each_write_is_recorded_under_its_id_in_the_servers_audit_log,
     test_it_ends_although_its_requester_has_lost_every_right,
     test_taking_the_label_away_ends_nothing_but_revoking_does,
 )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.cluster.client import Client, Object, Refused
+from tests.cluster.client import Client, Object, Refused, path_of
 from tests.cluster.credentials import PORTAL
 from tests.contract import objects
 from tests.contract.servers import Server
@@ -45,6 +45,19 @@ def refused_for(call: Callable[[], object]) -> Refused:
     with pytest.raises(Refused) as refused:
         call()
     return refused.value
+
+
+def test_each_answer_has_an_id_of_its_own_for_the_audit_log(admin, namespace):
+    answers = [
+        admin.request("GET", path_of("ResourceClaim", namespace)),
+        admin.request("POST", path_of("ResourceClaim", namespace), {}),
+        admin.request("DELETE", path_of("ResourceClaim", namespace, "none-such")),
+    ]
+
+    ids = [answer.headers["Audit-Id"] for answer in answers]
+    assert [answer.status_code for answer in answers][2] == 404
+    assert len(set(ids)) == 3
+    assert all(ids)
 
 
 def test_an_unknown_token_is_unauthorized(api):

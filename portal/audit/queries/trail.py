@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from django.db.models import Q
 
+from portal.audit.context import AUDIT_IDS
 from portal.audit.models import Seal
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ class Filters:
     """What is looked for; empty finds everything.
 
     Attributes:
-        text: in the reason, the request id, or the changed object's id or message.
+        text: in the reason, the request id, the API server's audit id, or the changed
+            object's id or message.
         is_whole: also what says nothing but that a worker was at it.
     """
 
@@ -48,6 +50,7 @@ def trail(filters: Filters) -> QuerySet[Seal]:
         rows = rows.filter(
             Q(reason__icontains=filters.text)
             | Q(request_id=filters.text)
+            | Q(content__context__contains={AUDIT_IDS: [filters.text]})
             | Q(content__event__public_id=filters.text)
             | Q(content__event__message__icontains=filters.text)
             | Q(content__event__justification__icontains=filters.text)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 PER_PAGE = 100
 COLUMNS = (
     *("number", "at", "actor", "table", "object_id", "reason", "request_id"),
-    *("changes", "digest"),
+    *("kubernetes_audit_ids", "changes", "digest"),
 )
 # A spreadsheet takes a cell that begins so for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -137,7 +137,8 @@ def _lines(rows: Iterator[Seal]) -> Iterator[str]:
     yield writer.writerow(COLUMNS)
     for row in rows:
         cells = [row.number, row.at.isoformat(), row.actor, row.table, row.object_id]
-        cells += [row.reason, row.request_id, json.dumps(row.changes), row.digest]
+        cells += [row.reason, row.request_id, " ".join(row.audit_ids)]
+        cells += [json.dumps(row.changes), row.digest]
         yield writer.writerow([_safe(cell) for cell in cells])
 
 

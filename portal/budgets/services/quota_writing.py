@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 
 from claims.domain.manifest import MANAGED_BY, MANAGED_BY_LABEL
 from inventory.domain.kinds import RESOURCE_QUOTA
+from inventory.gateways.audit_ids import gathered, gathering
 from inventory.gateways.errors import NotFound
 from inventory.gateways.identity import AS_ITSELF, Identity
 from inventory.models import Cluster
@@ -127,10 +128,12 @@ def apply_quota(  # noqa: PLR0913  each is one fact of the act
             _("The quota in %(namespace)s has changed since you looked: look again.")
             % {"namespace": namespace}
         )
-    made = _write(cluster, namespace, hard, found, user, dry_run=False)
+    with gathering():
+        made = _write(cluster, namespace, hard, found, user, dry_run=False)
+        written = gathered()
     with (
         transaction.atomic(),
-        acting(actor=user.username, request_id=request_id),
+        acting(actor=user.username, request_id=request_id, audit_ids=written),
     ):
         return AppliedQuota.objects.create(
             budget=budget,

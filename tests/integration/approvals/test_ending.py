@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import time
+import uuid
 from contextlib import suppress
 
 import pytest
@@ -18,6 +19,9 @@ from claims.services.starting import start_pod
 from claims.services.working import sweep
 from inventory.domain.kinds import BY_NAME
 from inventory.gateways.errors import NotFound
+from portal.audit.models import Seal
+from portal.audit.queries.trail import Filters, trail
+from portal.audit.services.sealing import seal, verify
 
 pytestmark = pytest.mark.django_db
 SPACE = "gpu-monitoring"
@@ -170,6 +174,37 @@ def test_taking_the_label_away_ends_nothing_but_revoking_does(
     assert "The incident is over." in entry.message
     with pytest.raises(NotEndable):
         revoke(claim_request, user=ben, reason="x", request_id="r", now=timezone.now())
+
+
+def test_each_write_is_recorded_under_its_id_in_the_servers_audit_log(
+    granted, admin, ben
+):
+    claim_request = granted()
+    revoke(
+        claim_request, user=ben, reason="Enough.", request_id="r", now=timezone.now()
+    )
+    sweep_until_released(claim_request, admin, clock=timezone.now)
+    seal()
+
+    mine = [
+        row
+        for row in Seal.objects.filter(table="claims.ClaimRequestEvent")
+        if row.content["event"]["public_id"] == str(claim_request.public_id)
+    ]
+    found = [audit_id for row in mine for audit_id in row.audit_ids]
+    [made] = [row for row in mine if row.changes.get("object_uid", [None, ""])[1]]
+    ended = [row for row in mine if row.audit_ids and row.number > made.number]
+    assert len(made.audit_ids) == 1
+    assert ended
+    assert {row.content["event"]["state"] for row in ended} <= {
+        State.RELEASING,
+        State.RELEASED,
+    }
+    assert len(set(found)) == len(found)
+    assert all(str(uuid.UUID(each)) == each for each in found)
+    [one] = trail(Filters(text=made.audit_ids[0]))
+    assert one.number == made.number
+    assert not verify().faults
 
 
 def test_time_ends_a_release_that_left_pods_alone(granted, admin, ada):

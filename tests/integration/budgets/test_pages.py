@@ -6,6 +6,8 @@ import pytest
 
 from inventory.domain.kinds import BY_NAME
 from inventory.gateways.errors import NotFound
+from portal.audit.models import Seal
+from portal.audit.services.sealing import seal
 from portal.budgets.models import AppliedQuota, Budget
 from portal.budgets.services.editing import BudgetChanged, change_budget
 from tests.integration.budgets.conftest import GPU_CLASS
@@ -158,6 +160,9 @@ def test_a_quota_is_tried_shown_and_written_as_the_admin(
         "count/resourceclaims.resource.k8s.io": "9",
     }
     assert AppliedQuota.objects.get().hard_before is None
+    seal()
+    [sealed] = Seal.objects.filter(table="budgets.AppliedQuotaEvent")
+    assert len(sealed.audit_ids) == 1
     stale = client.post(address, {**form, "action": "apply", "seen": ""})
     assert stale.status_code == 409
     assert "has changed since you looked" in stale.text
