@@ -19,10 +19,17 @@ from tests.cluster.controlplane import ControlPlane
 
 pytestmark = [pytest.mark.cluster, pytest.mark.django_db]
 KINDS = ("Node", "DaemonSet", "ResourceSlice")
+DROPPED, KEPT = ("no", "dropped"), ("yes", "kept")
 EXPECTED = {
-    # 1.34 drops the field without a word: its gate is alpha there.
-    "1.34.4": {"mapping.on": ("no", "dropped"), "mapping.stable": ("no", "is")},
-    "1.37.2": {"mapping.on": ("yes", "kept"), "mapping.stable": ("yes", "is")},
+    # 1.34 drops the fields without a word: their gates are alpha there.
+    "1.34.4": {
+        **dict.fromkeys(("mapping.on", "partitions.on", "shares.on"), DROPPED),
+        "mapping.stable": ("no", "is"),
+    },
+    "1.37.2": {
+        **dict.fromkeys(("mapping.on", "partitions.on", "shares.on"), KEPT),
+        "mapping.stable": ("yes", "is"),
+    },
 }
 
 
@@ -56,7 +63,8 @@ def test_what_a_real_server_shows(version, dora):
         replace_kinds(row, lists, now=timezone.now())
         bind(kube, dora.username)
         read = readiness_of(row, dora, probe=True)
-        assert not kube.list(BY_NAME["DeviceClass"]).items
+        for kind in ("DeviceClass", "ResourceSlice", "ResourceClaim"):
+            assert not kube.list(BY_NAME[kind]).items
     found = {each.code: (each.answer.value, each.why) for each in read.cluster}
     for code, expected in EXPECTED[version].items():
         assert found[code] == expected

@@ -22,6 +22,10 @@ COUNT_LABEL = "nvidia.com/gpu.count"
 GPU_LABEL = "nvidia.com/gpu.present"
 CANARY_LABEL = "nvidia.com/dra-enabled"
 GPU_DRIVER = "gpu.nvidia.com"
+# Feature gates: of mapped extended resources, partitions on demand, shares by capacity.
+MAPPING = "DRAExtendedResource"
+PARTITIONS = "DRAPartitionableDevices"
+SHARES = "DRAConsumableCapacity"
 RESOURCE_PREFIX = "nvidia.com/"
 # What pods of a device plugin usually ask for.
 RESOURCE = f"{RESOURCE_PREFIX}gpu"
@@ -143,8 +147,8 @@ class ClusterFacts:
     Attributes:
         version: of the API server, such as v1.37.2; "" where unknown.
         served: versions of resource.k8s.io that it serves.
-        mapping: whether its gate for extended resources is on, by version and settings.
-        mapping_kept: whether a dry run kept a DeviceClass's extendedResourceName.
+        gates: that are on, by its version and settings.
+        kept: gate → whether a dry run kept the field that it guards, where it was tried.
         slices_seen: whether slices are read.
         policies: ClusterPolicies.
         gpu_clusters: GPUClusters.
@@ -154,8 +158,8 @@ class ClusterFacts:
 
     version: str = ""
     served: tuple[str, ...] | None = None
-    mapping: bool | None = None
-    mapping_kept: bool | None = None
+    gates: frozenset[str] | None = None
+    kept: Mapping[str, bool] = field(default_factory=dict)
     slices_seen: bool = False
     nodes_seen: bool = False
     daemon_sets: tuple[DaemonSetFacts, ...] | None = None

@@ -13,6 +13,9 @@ from enum import StrEnum
 from typing import Any
 
 from portal.adoption.domain.facts import (
+    MAPPING,
+    PARTITIONS,
+    SHARES,
     ClusterFacts,
     NodeFacts,
     OperatorFacts,
@@ -63,8 +66,10 @@ def cluster_verdicts(facts: ClusterFacts) -> list[Verdict]:
     return [
         served(facts),
         _server(facts),
-        _mapping(facts),
+        _gate(facts, "mapping.on", MAPPING),
         _mapping_stable(facts),
+        _gate(facts, "partitions.on", PARTITIONS),
+        _gate(facts, "shares.on", SHARES),
         driver_ready(facts),
         _dra_driver_version(facts),
         _operator(facts, "operator.cdi", OPERATOR_WITH_CDI),
@@ -109,15 +114,14 @@ def _server(facts: ClusterFacts) -> Verdict:
     )
 
 
-def _mapping(facts: ClusterFacts) -> Verdict:
+def _gate(facts: ClusterFacts, code: str, gate: str) -> Verdict:
     """What a dry run kept is seen; the version only lets one infer it."""
-    code, values = "mapping.on", {"version": facts.version}
-    if facts.mapping_kept is not None:
-        why = "kept" if facts.mapping_kept else "dropped"
-        return Verdict(code, _yes(facts.mapping_kept), why)
-    if facts.mapping is None:
+    if (kept := facts.kept.get(gate)) is not None:
+        return Verdict(code, _yes(kept), "kept" if kept else "dropped")
+    if facts.gates is None:
         return Verdict(code, Answer.UNKNOWN, "unread")
-    return Verdict(code, _yes(facts.mapping), "inferred", values)
+    values = {"version": facts.version}
+    return Verdict(code, _yes(gate in facts.gates), "inferred", values)
 
 
 def _mapping_stable(facts: ClusterFacts) -> Verdict:

@@ -42,7 +42,7 @@ def stored_facts(cluster: Cluster) -> ClusterFacts:
     seen = partial(sees, cluster)
     return ClusterFacts(
         version=cluster.kubernetes_version,
-        mapping=_gate(cluster),
+        gates=_gates(cluster),
         slices_seen=seen("ResourceSlice"),
         nodes_seen=seen("Node"),
         daemon_sets=_daemon_sets(cluster) if seen("DaemonSet") else None,
@@ -77,14 +77,14 @@ def sees(cluster: Cluster, kind: str) -> bool:
     ).exists()
 
 
-def _gate(cluster: Cluster) -> bool | None:
+def _gates(cluster: Cluster) -> frozenset[str] | None:
     if not cluster.kubernetes_version:
         return None
     try:
         on = enabled_gates(cluster.kubernetes_version, cluster.feature_gates)
     except BadVersion:
         return None
-    return "DRAExtendedResource" in on
+    return frozenset(on)
 
 
 def _bodies(cluster: Cluster, kind: str) -> Iterator[Json]:

@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from claims.services.yaml_text import dump
 from portal.accounts.domain.roles import Permission
 from portal.adoption.domain.actions import Action, actions, rollback
+from portal.adoption.domain.facts import MAPPING
 from portal.adoption.domain.gates import MigrationFacts, blocks, gate
 from portal.adoption.domain.phase_manifests import MANIFESTS
 from portal.adoption.domain.phases import (
@@ -160,8 +161,8 @@ def manifest_text(name: str) -> str:
 
 def migration_facts_for(cluster: Cluster, user: User) -> MigrationFacts:
     """Return what the gates look at; a person who may write has the mapping tried."""
-    probe = user.may(Permission.MANAGE_CLUSTERS)
-    return migration_facts(cluster, facts_of(cluster, user, probe=probe))
+    probes = [MAPPING] if user.may(Permission.MANAGE_CLUSTERS) else []
+    return migration_facts(cluster, facts_of(cluster, user, probes=probes))
 
 
 def _phase_view(

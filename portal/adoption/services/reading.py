@@ -15,7 +15,14 @@ from inventory.domain.kinds import CONFIG_MAP
 from inventory.gateways.identity import AS_ITSELF, Identity
 from inventory.services.connections import kube_for
 from portal.accounts.queries import groups_of
-from portal.adoption.domain.facts import ClusterFacts, NodeFacts, Role
+from portal.adoption.domain.facts import (
+    MAPPING,
+    PARTITIONS,
+    SHARES,
+    ClusterFacts,
+    NodeFacts,
+    Role,
+)
 from portal.adoption.domain.mig import MigSum, mig_sums
 from portal.adoption.domain.readiness import (
     Verdict,
@@ -26,6 +33,8 @@ from portal.adoption.queries.facts import stored_facts
 from portal.core.errors import PortalError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from inventory.gateways.kube import Kube
     from inventory.models import Cluster
     from portal.accounts.models import User
@@ -34,14 +43,60 @@ Json = dict[str, Any]
 GROUP = "resource.k8s.io"
 MIG_CONFIG = "default-mig-parted-config"
 MIG_NAMESPACE = "gpu-operator"
-PROBE = {
-    "apiVersion": "resource.k8s.io/v1",
-    "kind": "DeviceClass",
-    "metadata": {"generateName": "slicewise-probe-"},
-    "spec": {
-        "extendedResourceName": "slicewise.dev/probe",
-        "selectors": [{"cel": {"expression": "false"}}],
-    },
+_V1 = "resource.k8s.io/v1"
+_PROBE = "slicewise-probe-"
+# Gate → an object with a field that it guards, and where that field is. Nothing of them
+# is stored: a server drops the field where the gate is off.
+PROBES: dict[str, tuple[Json, tuple[str | int, ...]]] = {
+    MAPPING: (
+        {
+            "apiVersion": _V1,
+            "kind": "DeviceClass",
+            "metadata": {"generateName": _PROBE},
+            "spec": {
+                "extendedResourceName": "slicewise.dev/probe",
+                "selectors": [{"cel": {"expression": "false"}}],
+            },
+        },
+        ("extendedResourceName",),
+    ),
+    PARTITIONS: (
+        {
+            "apiVersion": _V1,
+            "kind": "ResourceSlice",
+            "metadata": {"generateName": _PROBE},
+            "spec": {
+                "driver": "probe.slicewise.dev",
+                "allNodes": True,
+                "pool": {"name": "probe", "generation": 1, "resourceSliceCount": 2},
+                "sharedCounters": [
+                    {"name": "probe", "counters": {"memory": {"value": "1Gi"}}}
+                ],
+            },
+        },
+        ("sharedCounters",),
+    ),
+    SHARES: (
+        {
+            "apiVersion": _V1,
+            "kind": "ResourceClaim",
+            "metadata": {"generateName": _PROBE, "namespace": "default"},
+            "spec": {
+                "devices": {
+                    "requests": [
+                        {
+                            "name": "probe",
+                            "exactly": {
+                                "deviceClassName": "slicewise-probe",
+                                "capacity": {"requests": {"memory": "1Gi"}},
+                            },
+                        }
+                    ]
+                }
+            },
+        },
+        ("devices", "requests", 0, "exactly", "capacity"),
+    ),
 }
 
 
@@ -56,8 +111,8 @@ class Readiness:
 
 
 def readiness_of(cluster: Cluster, user: User, *, probe: bool) -> Readiness:
-    """Judge what is known; arguments as for `facts_of`."""
-    facts = facts_of(cluster, user, probe=probe)
+    """Judge what is known; with `probe`, gates are tried by dry runs as the user."""
+    facts = facts_of(cluster, user, probes=PROBES if probe else ())
     return Readiness(
         facts,
         tuple(cluster_verdicts(facts)),
@@ -66,17 +121,19 @@ def readiness_of(cluster: Cluster, user: User, *, probe: bool) -> Readiness:
     )
 
 
-def facts_of(cluster: Cluster, user: User, *, probe: bool) -> ClusterFacts:
-    """Return what is known; asks the API server three times at most.
+def facts_of(cluster: Cluster, user: User, *, probes: Iterable[str]) -> ClusterFacts:
+    """Return what is known; asks the API server twice, and once a probe.
 
     Args:
         cluster: which.
-        user: who asks; the probe is a dry run as that person.
-        probe: ask by a dry run whether extendedResourceName is kept.
+        user: who asks; the probes are dry runs as that person.
+        probes: gates to try by a dry run.
     """
     facts = _asked(cluster, stored_facts(cluster))
-    if probe and facts.served and "v1" in facts.served:
-        facts = replace(facts, mapping_kept=_kept(cluster, user))
+    if facts.served and "v1" in facts.served:
+        tried = {gate: _kept(cluster, user, gate) for gate in probes}
+        kept = {gate: each for gate, each in tried.items() if each is not None}
+        facts = replace(facts, kept=kept)
     return facts
 
 
@@ -88,14 +145,20 @@ def _asked(cluster: Cluster, facts: ClusterFacts) -> ClusterFacts:
     return facts
 
 
-def _kept(cluster: Cluster, user: User) -> bool | None:
+def _kept(cluster: Cluster, user: User, gate: str) -> bool | None:
     """Return whether the field came back; None where the person may not ask."""
+    body, place = PROBES[gate]
     try:
         identity = Identity(user.username, tuple(groups_of(user)))
-        answer = kube_for(cluster, identity).create(PROBE, dry_run=True)
+        found: Any = kube_for(cluster, identity).create(body, dry_run=True)["spec"]
     except PortalError:
         return None
-    return bool(answer["spec"].get("extendedResourceName"))
+    for key in place:
+        try:
+            found = found[key]
+        except (KeyError, IndexError):
+            return False
+    return bool(found)
 
 
 def _mig_configs(kube: Kube, facts: ClusterFacts) -> dict[str, list[Json]] | None:

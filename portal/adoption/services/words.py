@@ -17,6 +17,7 @@ _SLICES = _("ResourceSlices of this cluster are not read.")
 _DAEMON_SETS = _("DaemonSets of this cluster may not be read.")
 _VERSION = _("The API server runs %(version)s.")
 _NO_VERSION = _("The API server’s version is not known.")
+_INFERRED = _("Inferred from version %(version)s and the cluster’s gates; not tried.")
 _TAGS = _("Its images are tagged %(versions)s.")
 _OPERATORS = _(
     "Neither ClusterPolicy nor GPUCluster is served, or they may not be read."
@@ -30,6 +31,8 @@ TITLES: dict[str, _StrPromise] = {
     "server.version": _("Kubernetes 1.34.2 or later"),
     "mapping.on": _("Extended resources can be mapped to device classes"),
     "mapping.stable": _("That mapping is stable (Kubernetes 1.37)"),
+    "partitions.on": _("Partitions can be made on demand, as of MIG"),
+    "shares.on": _("Devices can be shared by capacity"),
     "driver.ready": _("The DRA driver’s DaemonSet is ready"),
     "driver.version": _("The DRA driver is v0.5.0 or later"),
     "operator.cdi": _("The GPU operator is 25.10.0 or later, with CDI by default"),
@@ -56,12 +59,20 @@ EVIDENCE: dict[tuple[str, str], _StrPromise] = {
     ("server.version", "unread"): _NO_VERSION,
     ("mapping.on", "kept"): _("A dry run kept a class’s extendedResourceName."),
     ("mapping.on", "dropped"): _("A dry run dropped a class’s extendedResourceName."),
-    ("mapping.on", "inferred"): _(
-        "Inferred from version %(version)s and the cluster’s gates; not tried."
-    ),
+    ("mapping.on", "inferred"): _INFERRED,
     ("mapping.on", "unread"): _NO_VERSION,
     ("mapping.stable", "is"): _VERSION,
     ("mapping.stable", "unread"): _NO_VERSION,
+    ("partitions.on", "kept"): _("A dry run kept a slice’s sharedCounters."),
+    ("partitions.on", "dropped"): _("A dry run dropped a slice’s sharedCounters."),
+    ("partitions.on", "inferred"): _INFERRED,
+    ("partitions.on", "unread"): _NO_VERSION,
+    ("shares.on", "kept"): _("A dry run kept the capacity that a claim asks for."),
+    ("shares.on", "dropped"): _(
+        "A dry run dropped the capacity that a claim asks for."
+    ),
+    ("shares.on", "inferred"): _INFERRED,
+    ("shares.on", "unread"): _NO_VERSION,
     ("driver.ready", "is"): _("%(names)s: %(ready)d of %(desired)d pods are ready."),
     ("driver.ready", "none"): _("No DaemonSet runs an image of NVIDIA’s DRA driver."),
     ("driver.ready", "unread"): _DAEMON_SETS,
@@ -139,6 +150,14 @@ ADVICE: dict[str, _StrPromise] = {
         " scheduler and kubelet."
     ),
     "mapping.stable": _("Upgrade to 1.37 before production depends on the mapping."),
+    "partitions.on": _(
+        "Only partitions made on demand need it: upgrade to 1.36, or switch on the gate"
+        " DRAPartitionableDevices of API server and scheduler."
+    ),
+    "shares.on": _(
+        "Only shares by memory need it: upgrade to 1.36, or switch on the gate"
+        " DRAConsumableCapacity of API server, scheduler and kubelet."
+    ),
     "driver.ready": _(
         "Install the driver’s chart, then look at: kubectl get daemonsets -A"
     ),

@@ -83,7 +83,7 @@ OWN = ClaimFacts("lab", "own", True, True)
 CLUSTER = ClusterFacts(
     version="v1.37.2",
     served=("v1",),
-    mapping=True,
+    gates=frozenset({"DRAExtendedResource"}),
     slices_seen=True,
     nodes_seen=True,
     daemon_sets=(DRIVER, PLUGIN),
@@ -270,7 +270,7 @@ def test_both_operator_objects_block_every_phase():
 
 
 def test_a_field_that_the_server_drops_blocks_the_mapping():
-    [found] = blocks(Phase.MAPPING, world(mapping_kept=False))
+    [found] = blocks(Phase.MAPPING, world(kept={"DRAExtendedResource": False}))
     assert found.code == "mapping.on"
     old = replace(POLICY, version="v25.10.0")
     [found] = blocks(Phase.DRAIN, world(policies=(old,)))

@@ -68,6 +68,11 @@ def affine(*rules: dict[str, object], named: object = None) -> ClusterFacts:
     return daemon_sets(replace(PLUGIN, node_selector={}, required=required))
 
 
+GATES = {
+    "mapping.on": "DRAExtendedResource",
+    "partitions.on": "DRAPartitionableDevices",
+    "shares.on": "DRAConsumableCapacity",
+}
 CLUSTER = [
     ("resource.v1", "yes", ClusterFacts(served=("v1", "v1beta2"))),
     ("resource.v1", "no", ClusterFacts(served=("v1beta1",))),
@@ -77,11 +82,17 @@ CLUSTER = [
     ("server.version", "no", ClusterFacts(version="v1.34.1")),
     ("server.version", "no", ClusterFacts(version="v1.33.9")),
     ("server.version", "unknown", NOTHING),
-    ("mapping.on", "yes", ClusterFacts(mapping_kept=True, mapping=False)),
-    ("mapping.on", "yes", ClusterFacts(mapping=True)),
-    ("mapping.on", "no", ClusterFacts(mapping_kept=False, mapping=True)),
-    ("mapping.on", "no", ClusterFacts(mapping=False)),
-    ("mapping.on", "unknown", NOTHING),
+    *[
+        (code, answer, facts)
+        for code, gate in GATES.items()
+        for answer, facts in (
+            ("yes", ClusterFacts(kept={gate: True}, gates=frozenset())),
+            ("yes", ClusterFacts(gates=frozenset({gate}))),
+            ("no", ClusterFacts(kept={gate: False}, gates=frozenset({gate}))),
+            ("no", ClusterFacts(gates=frozenset())),
+            ("unknown", NOTHING),
+        )
+    ],
     ("mapping.stable", "yes", ClusterFacts(version="v1.37.0")),
     ("mapping.stable", "no", ClusterFacts(version="v1.36.4")),
     ("mapping.stable", "unknown", NOTHING),
