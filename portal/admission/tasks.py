@@ -10,6 +10,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from inventory.models import Cluster
+from portal.admission.services.approved import forget_ended
 from portal.admission.services.certificates import renew
 from portal.admission.services.installing import trust_in
 from portal.admission.services.outcomes import look
@@ -20,8 +21,9 @@ logger = structlog.get_logger(__name__)
 
 @shared_task(name="admission.look", ignore_result=True)
 def look_for_outcomes(**_newer: Any) -> None:
-    """Keep what became of claims that the advisor was asked about."""
+    """Keep what became of claims; forget those that were let through and are over."""
     look(now=timezone.now())
+    forget_ended(now=timezone.now())
 
 
 @shared_task(name="admission.certificates", ignore_result=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from django.db import connection, transaction
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 
 from claims.domain.lifecycle import State
 from claims.domain.manifest import digest_of
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 # A claim that was let through and is seen nowhere after this long was never made.
 UNSEEN = timedelta(minutes=5)
+# After this long nothing counts any more that the inventory does not have.
+REMEMBERED = timedelta(days=1)
 IN_FORCE = (State.APPLYING, State.ACTIVE)
 
 
@@ -187,6 +189,15 @@ def _take(
                 },
             )
     return count
+
+
+def forget_ended(*, now: datetime) -> int:
+    """Remove what was let through and is over, or was never made; return how many."""
+    there = KubeObject.objects.filter(
+        cluster=OuterRef("cluster"), uid=OuterRef("uid"), deleted_at=None
+    )
+    old = AdmittedClaim.objects.filter(admitted_at__lt=now - REMEMBERED)
+    return old.filter(~Exists(there)).delete()[0]
 
 
 def living(rows: object, cluster: Cluster, now: datetime) -> list[int]:

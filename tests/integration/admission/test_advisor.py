@@ -151,6 +151,31 @@ def test_a_server_that_drips_holds_us_for_half_a_second(handler, monkeypatch):
         handler.ended.set()
 
 
+class Refusing(BaseHTTPRequestHandler):
+    """Says to try again, and counts how often anybody does."""
+
+    asked = 0
+    status = 503
+
+    def do_POST(self):
+        type(self).asked += 1
+        self.send_response(self.status)
+        self.send_header("Retry-After", "0")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_args):
+        pass
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_nobody_is_asked_twice(status):
+    handler = type("OfTest", (Refusing,), {"status": status})
+    with served(handler) as url, pytest.raises(AdvisorFault):
+        call(url)
+    assert handler.asked == 1
+
+
 def test_a_server_that_is_not_there():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

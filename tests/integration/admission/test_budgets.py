@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import uuid
+from datetime import timedelta
 
 import pytest
 from django.utils import timezone
 
 from portal.admission.models import AdmissionDecision, AdmittedClaim
 from portal.admission.services import budgeting
+from portal.admission.services.approved import REMEMBERED, forget_ended
 from portal.budgets.services.ledger import rows_of
 from portal.core.errors import PortalError
 from tests.integration.admission.reviews import (
@@ -223,3 +225,20 @@ def test_what_waits_is_shown_as_counted_and_not_as_used(wish, budget, gpus):
     [shown] = rows_of([row], now=timezone.now())
 
     assert (shown.taken.used.cards, shown.taken.counted.cards) == (0, 2)
+
+
+def test_what_was_let_through_is_forgotten_once_it_is_over(wish, budget, gpus):
+    budget(cards_hard=8)
+    for name in ("there", "gone", "never"):
+        wish(name)
+    now = timezone.now()
+    for name in ("there", "gone"):
+        body = claim(SPACE, name)
+        body["metadata"]["uid"] = AdmittedClaim.objects.get(name=name).uid
+        row = stored(gpus, body)
+        if name == "gone":
+            row.deleted_at = now
+            row.save()
+    assert forget_ended(now=now) == 0
+    assert forget_ended(now=now + REMEMBERED + timedelta(minutes=1)) == 2
+    assert AdmittedClaim.objects.get().name == "there"

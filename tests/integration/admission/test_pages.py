@@ -136,3 +136,27 @@ def test_a_claim_that_admission_let_be_has_no_such_section(demo, ask, client, ad
     client.force_login(ada)
     html = client.get(f"/c/demo/claims/{SPACE}/plain/").content.decode()
     assert "What admission did" not in html
+
+
+def test_the_page_says_what_shadow_mode_would_have_done(demo, client, dora):
+    AdmissionDecision.objects.create(
+        at=timezone.now(),
+        cluster=demo,
+        kind="ResourceClaim",
+        namespace=SPACE,
+        name="doubted",
+        username="ada@orchid",
+        outcome="admit",
+        asked_digest="x",
+        advisor_mode="shadow",
+        advised="deny",
+        advised_code="advice.unsafe",
+        advice={"safe": 0.2, "action": "admit_primary", "confidence": 0.5}
+        | {"severity": 1.0},
+    )
+    client.force_login(dora)
+    html = client.get("/admission/").content.decode()
+    row = html[html.index(f"ResourceClaim {SPACE}/doubted") :]
+    row = row[: row.index("</tr>")]
+    assert "admitted" in row
+    assert re.search(r"The advisor would have\">denied <small>shadow</small>", row)
