@@ -61,6 +61,19 @@ def test_what_can_be_changed_has_an_etag_and_its_change_demands_it(document):
     assert changing > 10
 
 
+def test_every_tag_is_named_in_the_document_for_people(document):
+    text = (COMMITTED.parent / "api.md").read_text()
+    section = text.partition("## What there is")[2].partition("\n## ")[0]
+    named = {line.split("`")[1] for line in section.splitlines() if "| `" in line}
+    tags = {
+        tag
+        for operations in document["paths"].values()
+        for operation in operations.values()
+        for tag in operation["tags"]
+    }
+    assert named == tags
+
+
 def test_anybody_reads_the_document(client, db):
     answer = client.get("/api/v1/openapi.json")
 

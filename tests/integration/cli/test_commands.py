@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
+from pathlib import Path
 
 import pytest
 import yaml
+
+from slicewise_cli.errors import AWAY, DONE, INTERRUPTED, REFUSED, TIMED_OUT, USAGE
+
+API = Path(__file__).parents[3] / "docs" / "api.md"
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -240,6 +246,15 @@ def test_an_interrupted_command_ends_as_shells_say(slicewise, cluster, monkeypat
 
     assert (status, text) == (130, "")
     assert errors.startswith("Interrupted")
+
+
+def test_every_exit_status_is_in_the_document():
+    section = API.read_text().partition("| exit | when |")[2].partition("\n\n")[0]
+    documented = {
+        int(found) for found in re.findall(r"^\| (\d+) \|", section, re.MULTILINE)
+    }
+
+    assert documented == {DONE, REFUSED, USAGE, AWAY, TIMED_OUT, INTERRUPTED}
 
 
 def test_a_portal_that_is_away_ends_with_3(slicewise, held_cluster, monkeypatch):
