@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
 from django import template
+from django.utils.html import format_html_join
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -13,6 +15,8 @@ from inventory.models import Cluster
 from portal.core.templatetags.portal_ui import gib
 
 if TYPE_CHECKING:
+    from django.utils.safestring import SafeString
+
     from inventory.domain.fragmentation import Fragmentation
     from inventory.domain.gpus import Taint
     from inventory.domain.holds import Reason
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
     from inventory.queries.rows import CardRow, Piece
 
 register = template.Library()
+_DOTS = re.compile(r"[^.]*\.|[^.]+")
 
 
 @register.filter
@@ -33,6 +38,12 @@ def at_least(size: str, unsure: bool | None) -> str:  # noqa: FBT001  template f
 def minus(number: int, less: int) -> int:
     """Return a difference."""
     return number - less
+
+
+@register.filter
+def breakable(name: str) -> SafeString:
+    """Return a name that a narrow column breaks behind its dots."""
+    return format_html_join("", "{}<wbr>", ((part,) for part in _DOTS.findall(name)))
 
 
 @register.filter
