@@ -17,6 +17,7 @@ from django.utils import timezone
 from hypothesis import HealthCheck, settings
 from schemathesis import checks
 
+from portal.accounts.domain.roles import Role
 from portal.accounts.tokens import make_token
 from portal.api.document import openapi_document
 from portal.core.secrets import encrypt
@@ -66,10 +67,13 @@ schema.app = WSGIHandler()
 
 @pytest.fixture
 def world(held_cluster, ada, settings, one_connection):
-    """Return a token; a claim request of its owner is there."""
+    """Return a token of somebody who may do all; a claim request of theirs is there."""
     settings.ALLOWED_HOSTS = ["*"]
     settings.SLICEWISE_API_RATES = dict.fromkeys(("read", "check", "write"), 10**9)
     now = timezone.now()
+    # Whoever may do all gets beyond a 403 everywhere.
+    ada.roles = [role.value for role in Role]
+    ada.save()
     make_request(PUBLIC_ID, ada, held_cluster, now)
     Subscription.objects.create(
         public_id=PUBLIC_ID,
