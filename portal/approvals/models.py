@@ -107,6 +107,11 @@ class Approval(models.Model):
     def __str__(self) -> str:
         return f"approval of {self.claim_request_id}"
 
+    @property
+    def group(self) -> str:
+        """The tenant whose members decide, by the rule as it was then; "" for all."""
+        return str(self.rule.get("group", ""))
+
 
 @pghistory.track(pghistory.InsertEvent(), append_only=True, model_name="DecisionEvent")
 class Decision(models.Model):
@@ -185,6 +190,11 @@ class Extension(models.Model):
 
     def __str__(self) -> str:
         return f"extension of {self.claim_request_id} until {self.until:%Y-%m-%d %H:%M}"
+
+    @property
+    def group(self) -> str:
+        """The tenant whose members decide, by the rule as it was then; "" for all."""
+        return str(self.rule.get("group", ""))
 
 
 @pghistory.track(

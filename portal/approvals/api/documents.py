@@ -27,6 +27,7 @@ def approval_document(row: Approval) -> Json:
         "needed": row.needed,
         "approved": row.approved_count,
         "role": row.role or None,
+        "group": row.group or None,
         "isOpen": row.is_open,
         "decideBy": row.decide_by,
         "createdAt": row.created_at,

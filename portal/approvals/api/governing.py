@@ -145,10 +145,11 @@ def _ruling(rules: tuple[Rule, ...], example: Json) -> Json:
         at=timezone.localtime(),
     )
     judgement = judge(policy, asked)
-    people = [person.username for person in deciders(judgement.rule.role)]
+    rule = judgement.rule
+    people = [person.username for person in deciders(rule.role, rule.group)]
     return {
-        "rule": judgement.rule.name,
-        "effect": judgement.rule.effect.value,
+        "rule": rule.name,
+        "effect": rule.effect.value,
         "sentences": list(ruling_sentences(policy, judgement, people)),
     }
 

@@ -52,6 +52,7 @@ def _extension(row: Extension) -> Json:
         "state": row.state,
         "needed": row.needed,
         "role": row.role or None,
+        "group": row.group or None,
         "decideBy": row.decide_by,
         "askedAt": row.asked_at,
         "words": [

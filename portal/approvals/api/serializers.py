@@ -29,6 +29,9 @@ class Approval(s.Serializer[Any]):
     needed = s.IntegerField()
     approved = s.IntegerField()
     role = s.CharField(allow_null=True)
+    group = s.CharField(
+        allow_null=True, help_text="The tenant whose members decide; null for all."
+    )
     isOpen = s.BooleanField()
     decideBy = s.DateTimeField()
     createdAt = s.DateTimeField()
@@ -185,6 +188,9 @@ class Extension(s.Serializer[Any]):
     state = s.ChoiceField(ExtensionRow.State.values)
     needed = s.IntegerField(help_text="0: policy let it pass.")
     role = s.CharField(allow_null=True)
+    group = s.CharField(
+        allow_null=True, help_text="The tenant whose members decide; null for all."
+    )
     decideBy = s.DateTimeField()
     askedAt = s.DateTimeField()
     words = ExtensionWord(many=True)

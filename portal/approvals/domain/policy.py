@@ -67,6 +67,7 @@ class Rule:
             beginning goes over midnight.
         approvals: how many people must agree.
         role: whose role they must have; "" for whoever may decide.
+        group: the tenant whose members they must be, too; "" for no matter which.
         max_hours: the longest that may be granted.
         decide_within_hours: after which an undecided request expires.
         idle_hours: after which devices that no pod uses are released, once their
@@ -88,6 +89,7 @@ class Rule:
     to_hour: int = 24
     approvals: int = 1
     role: str = ""
+    group: str = ""
     max_hours: int | None = None
     decide_within_hours: int = 72
     idle_hours: int | None = None
@@ -177,8 +179,8 @@ def _check_type(rule: str, key: str, value: Any) -> None:
         raise BadPolicy(f"Rule {rule}: {key} must be a number.")
     if key == "admin_access" and not isinstance(value, bool):
         raise BadPolicy(f"Rule {rule}: admin_access must be true or false.")
-    if key == "role" and not isinstance(value, str):
-        raise BadPolicy(f"Rule {rule}: role must be a text.")
+    if key in ("role", "group") and not isinstance(value, str):
+        raise BadPolicy(f"Rule {rule}: {key} must be a text.")
 
 
 @dataclass(frozen=True)

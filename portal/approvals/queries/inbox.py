@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 TABS = ("review", "mine", "all")
 
 
+def _addressed_to(user: User) -> Q:
+    """Return what leaves approvals and extensions of the person's role and tenants."""
+    tenants = list(user.tenants.values_list("name", flat=True))
+    of_role = Q(role="") | Q(role__in=user.roles)
+    return of_role & (Q(rule__group__isnull=True) | Q(rule__group__in=tenants))
+
+
 def visible_to(user: User) -> QuerySet[Approval]:
     """Return the approvals that a person may look at, newest first."""
     rows = Approval.objects.select_related(
@@ -38,7 +45,7 @@ def waiting_for(user: User) -> QuerySet[Approval]:
     )
     return (
         rows.filter(is_open=True, claim_request__state=State.PENDING_APPROVAL)
-        .filter(Q(role="") | Q(role__in=user.roles))
+        .filter(_addressed_to(user))
         .exclude(claim_request__requester=user)
         .exclude(Exists(decided))
     )
@@ -53,7 +60,7 @@ def extensions_for(user: User) -> QuerySet[Extension]:
         return rows.none()
     return (
         rows.filter(state=Extension.State.OPEN)
-        .filter(Q(role="") | Q(role__in=user.roles))
+        .filter(_addressed_to(user))
         .exclude(claim_request__requester=user)
         .exclude(words__person=user)
     )

@@ -23,10 +23,12 @@ def policy_in_force() -> Policy:
     return Policy(newest.version, rules)
 
 
-def deciders(role: str = "") -> QuerySet[User]:
-    """Return the people who may decide, by name; of one role where it is named."""
+def deciders(role: str = "", group: str = "") -> QuerySet[User]:
+    """Return the people who may decide, by name; of one role and tenant where named."""
     allowed = [str(each) for each, may in GRANTS.items() if Permission.DECIDE in may]
     rows = User.objects.filter(is_active=True, roles__overlap=allowed)
     if role:
         rows = rows.filter(roles__contains=[role])
+    if group:
+        rows = rows.filter(tenants__name=group)
     return rows.order_by("username")

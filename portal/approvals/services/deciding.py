@@ -129,6 +129,7 @@ def check_decision(
             _("Only people with the role %(role)s decide about this one.")
             % {"role": approval.role}
         )
+    check_group(user, approval.group)
     if verdict == Decision.Verdict.DENY and not reason:
         raise ReasonMissing(
             _("Say why, in a sentence: the requester is told when it is denied.")
@@ -136,6 +137,19 @@ def check_decision(
     if not (digest == approval.digest == approval.claim_request.plan.digest):
         raise OtherDigest(
             _("What you were shown is not what stands here now: look at it again.")
+        )
+
+
+def check_group(user: User, group: str) -> None:
+    """Refuse who is no member of the tenant whose members decide; "" is everybody's.
+
+    Raises:
+        NotYours: They are not.
+    """
+    if group and not user.tenants.filter(name=group).exists():
+        raise NotYours(
+            _("Only members of the team %(team)s decide about this one.")
+            % {"team": group}
         )
 
 

@@ -17,7 +17,7 @@ WHOLE = (
     *("approvals", "max_hours", "decide_within_hours", "idle_hours"),
 )
 NUMBERS = ("min_gib", "min_hours")
-TEXTS = ("name", "effect", "role", "admin_access")
+TEXTS = ("name", "effect", "role", "group", "admin_access")
 COLUMNS = (*TEXTS, *LISTS, *WHOLE, *NUMBERS)
 PREFIX = "rules"
 MOST_RULES = 100

@@ -19,7 +19,12 @@ from portal.accounts.domain.roles import Permission
 from portal.approvals.domain.policy import Rule
 from portal.approvals.models import Decision, Extension, ExtensionWord
 from portal.approvals.queries.policies import deciders
-from portal.approvals.services.deciding import NotYours, ReasonMissing, TooLate
+from portal.approvals.services.deciding import (
+    NotYours,
+    ReasonMissing,
+    TooLate,
+    check_group,
+)
 from portal.audit.context import acting
 from portal.core.errors import PortalError
 from portal.notices.services.announce import announce
@@ -76,7 +81,11 @@ def ask_longer(
         ):
             extension.save()
             if is_open:
-                _tell(extension, "approval.requested", deciders(extension.role))
+                _tell(
+                    extension,
+                    "approval.requested",
+                    deciders(extension.role, extension.group),
+                )
             else:
                 _grant(extension, ruling)
     except IntegrityError as error:
@@ -179,6 +188,7 @@ def _check_word(extension: Extension, user: User, verdict: str, reason: str) -> 
             _("Only people with the role %(role)s decide about this one.")
             % {"role": extension.role}
         )
+    check_group(user, extension.group)
     if verdict == Decision.Verdict.DENY and not reason:
         raise ReasonMissing(
             _("Say why, in a sentence: the requester is told when it is denied.")

@@ -46,7 +46,7 @@ class ApprovalGate:
         rule = judgement.rule
         people = [
             person.username
-            for person in deciders(rule.role)
+            for person in deciders(rule.role, rule.group)
             if person.pk != wish.user.pk
         ]
         detail = {
@@ -125,7 +125,9 @@ class ApprovalGate:
             % {"have": approval.approved_count, "needed": approval.needed}
         ]
         if claim_request.state == State.PENDING_APPROVAL:
-            people = deciders(approval.role).exclude(pk=claim_request.requester_id)
+            people = deciders(approval.role, approval.group).exclude(
+                pk=claim_request.requester_id
+            )
             said = [needs_text(approval.needed, [p.username for p in people]), *said]
         return Standing(
             sentences=tuple(said),
@@ -162,6 +164,8 @@ def _standing_approvals(approval: Approval) -> list[Decision]:
     rows = approval.decisions.select_related("person").filter(
         verdict=Decision.Verdict.APPROVE, digest=approval.digest
     )
+    if approval.group:
+        rows = rows.filter(person__tenants__name=approval.group)
     return [
         one
         for one in rows.exclude(person=requester)

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from claims.models import ClaimRequest
 from claims.services.gate import Wish
+from portal.accounts.models import Tenant
 from portal.approvals.domain.policy import BadPolicy, Policy, Rule, judge
 from portal.approvals.models import PolicyRule, PolicySet
 from portal.approvals.queries.policies import policy_in_force
@@ -68,7 +69,18 @@ def read_rules(documents: object) -> tuple[Rule, ...]:
             _("Two rules are named %(name)s: give each its own name.")
             % {"name": ", ".join(twice)}
         )
+    _check_groups(rules)
     return rules
+
+
+def _check_groups(rules: Sequence[Rule]) -> None:
+    named = {rule.group for rule in rules if rule.group}
+    known = Tenant.objects.filter(name__in=named).values_list("name", flat=True)
+    if unknown := sorted(named - set(known)):
+        raise PolicyRefused(
+            _("There is no team named %(name)s: choose one whose members may decide.")
+            % {"name": ", ".join(unknown)}
+        )
 
 
 def _mapping(document: object) -> dict[str, Any]:
@@ -158,5 +170,5 @@ def wish_of(claim_request: ClaimRequest) -> Wish:
 
 def _deciding(rule: Rule) -> tuple[object, ...]:
     if rule.effect == "approve":
-        return (rule.effect, rule.approvals, rule.role)
+        return (rule.effect, rule.approvals, rule.role, rule.group)
     return (rule.effect,)

@@ -54,7 +54,9 @@ def remind_undecided(*, now: datetime) -> int:
 
 def _undecided(approval: Approval) -> list[User]:
     decided = approval.decisions.filter(digest=approval.digest)
-    people = deciders(approval.role).exclude(pk=approval.claim_request.requester_id)
+    people = deciders(approval.role, approval.group).exclude(
+        pk=approval.claim_request.requester_id
+    )
     return list(people.exclude(pk__in=decided.values("person")))
 
 

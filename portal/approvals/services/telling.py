@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 def tell_deciders(approval: Approval) -> None:
     """Ask each person who may decide about an approval, on commit."""
     _tell_pages(approval)
-    asked = deciders(approval.role).exclude(pk=approval.claim_request.requester_id)
+    people = deciders(approval.role, approval.group)
+    asked = people.exclude(pk=approval.claim_request.requester_id)
     _announce("approval.requested", approval, list(asked), {})
 
 
@@ -59,7 +60,7 @@ def _announce(
 
 def _tell_pages(approval: Approval) -> None:
     claim_request = approval.claim_request
-    for person in deciders(approval.role):
+    for person in deciders(approval.role, approval.group):
         notify(
             claim_request=str(claim_request.public_id),
             state=str(claim_request.state),

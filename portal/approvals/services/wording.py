@@ -81,7 +81,9 @@ def standing_sentences(approval: Approval) -> tuple[str, ...]:
     rule = Rule.from_document(approval.rule)
     judgement = Judgement(rule, tuple(Reason(**each) for each in approval.reasons))
     policy = Policy(approval.policy_version, ())
-    people = deciders(approval.role).exclude(pk=approval.claim_request.requester_id)
+    people = deciders(approval.role, approval.group).exclude(
+        pk=approval.claim_request.requester_id
+    )
     return ruling_sentences(policy, judgement, [each.username for each in people])
 
 

@@ -16,6 +16,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from portal.accounts.decorators import requires
 from portal.accounts.domain.roles import Permission
+from portal.accounts.models import Tenant
 from portal.approvals.domain.policy import DAYS, DECIDERS, Asked, Policy, judge
 from portal.approvals.models import PolicySet
 from portal.approvals.queries.policies import deciders, policy_in_force
@@ -63,7 +64,8 @@ def policy_detail(request: PortalRequest) -> HttpResponse:
 
 
 def _conditions(document: dict[str, object]) -> dict[str, object]:
-    shown = {"name", "effect", "approvals", "role", "max_hours", "decide_within_hours"}
+    shown = {"name", "effect", "approvals", "role", "group"}
+    shown |= {"max_hours", "decide_within_hours"}
     return {key: value for key, value in document.items() if key not in shown}
 
 
@@ -186,7 +188,8 @@ def _example(rules: tuple[Rule, ...], posted: Mapping[str, str]) -> tuple[str, .
     )
     policy = Policy(policy_in_force().version + 1, rules)
     judgement = judge(policy, asked)
-    people = [person.username for person in deciders(judgement.rule.role)]
+    rule = judgement.rule
+    people = [person.username for person in deciders(rule.role, rule.group)]
     return ruling_sentences(policy, judgement, people)
 
 
@@ -220,6 +223,7 @@ def _shown(  # noqa: PLR0913  each is one fact of the page
         "problem": problem,
         "tried": tried,
         "roles": DECIDERS,
+        "teams": list(Tenant.objects.order_by("name").values_list("name", flat=True)),
         "days": ", ".join(DAYS),
     }
     return render(request, "approvals/policy_form.html", context, status=status)

@@ -17,7 +17,7 @@ from claims.services.submit import SubmitRefused
 from claims.services.working import sweep, work_on
 from inventory.domain.kinds import BY_NAME
 from inventory.gateways.errors import NotFound
-from portal.accounts.models import User
+from portal.accounts.models import Membership, Tenant, User
 from portal.approvals.domain.policy import Effect, Rule
 from portal.approvals.models import Approval, Decision
 from portal.approvals.queries.inbox import in_tab, waiting_for
@@ -28,6 +28,7 @@ from portal.approvals.services.deciding import (
     TooLate,
 )
 from portal.approvals.services.policies import store_policy
+from portal.notices.models import Notice
 
 pytestmark = pytest.mark.django_db
 TEMPLATE = BY_NAME["ResourceClaimTemplate"]
@@ -117,6 +118,47 @@ def test_a_rule_may_name_the_role(asked, say, ben, dora):
     with pytest.raises(NotYours, match="admin"):
         say(claim_request, ben)
     assert say(claim_request, dora).state == State.APPROVED
+
+
+@pytest.fixture
+def review(ben, dora):
+    """Return a team in which Ben is, and Dora is not."""
+    made = Tenant.objects.create(name="gpu-review", group="slicewise:gpu-review")
+    Membership.objects.create(user=ben, tenant=made)
+    return made
+
+
+def test_a_rule_may_name_the_group(asked, say, review, ben, dora, eli):
+    Membership.objects.create(user=eli, tenant=review)  # who may not decide
+    with_rules(approving(1, group="gpu-review"))
+    claim_request = asked()
+
+    assert Notice.objects.get(event="approval.requested").receipts.count() == 1
+    assert not waiting_for(dora).exists()
+    assert waiting_for(ben).get().group == "gpu-review"
+    with pytest.raises(NotYours, match="members of the team gpu-review"):
+        say(claim_request, dora)
+    with pytest.raises(NotYours, match="lacks the right"):
+        say(claim_request, eli)
+    assert say(claim_request, ben).state == State.APPROVED
+
+
+def test_of_too_small_a_group_not_enough_can_agree(asked, review, ben, dora):
+    with_rules(approving(2, group="gpu-review"))
+    with pytest.raises(SubmitRefused, match=r"too few people .*\(ben@platform\)"):
+        asked()
+
+
+def test_who_has_left_the_group_does_not_count(asked, say, review, ben, dora):
+    with_rules(approving(1, group="gpu-review"))
+    claim_request = asked()
+    say(claim_request, ben)
+    Membership.objects.all().filter(user=ben).delete()
+
+    sweep(clock=timezone.now)
+
+    claim_request.refresh_from_db()
+    assert claim_request.state == State.APPLY_FAILED
 
 
 def test_to_deny_needs_a_reason_and_ends_it(asked, say, ben, dora):

@@ -59,6 +59,7 @@ def test_of_two_that_edit_one_version_the_second_is_told(form):
     [
         ("rules-0-min_devices", "four"),
         ("rules-0-effect", "perhaps"),
+        ("rules-0-group", "no-such-team"),
         ("rules-0-approvals", "-1"),
         ("rules-0-days", "mon, someday"),
         ("rules-0-name", ""),
