@@ -114,3 +114,13 @@ def test_other_tenants_are_only_in_use(client, ada, load_fleets, text):
     assert "secret-project" not in words
     assert "maple-lab" not in words
     assert "in use" in words
+
+
+def test_a_slip_from_another_language_is_put_right(composer, text):
+    wrong = "device.driver = 'gpu.nvidia.com'"
+    response = checked(composer, **{SELECTOR: wrong})
+    assert "cel.compile" in text(response)
+    composer.press(fix_of(response), name="a", **{SELECTOR: wrong})
+    assert composer.fields[SELECTOR] == ["device.driver == 'gpu.nvidia.com'"]
+    response = composer.press("", path="checks/", headers=HTMX, name="a")
+    assert "cel.compile" not in text(response)
