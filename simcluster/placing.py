@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from inventory.domain.node_selectors import selects
+from inventory.domain.node_taints import repelling
 from simcluster.kinds import Object
 
 
@@ -14,9 +15,9 @@ def refuses(node: Object, pod: Object) -> str:
         return "node(s) were unschedulable"
     if not _is_chosen(node["metadata"], pod["spec"]):
         return "node(s) didn't match Pod's node affinity/selector"
-    for taint in node.get("spec", {}).get("taints", []):
-        if taint["effect"] != "PreferNoSchedule" and not _is_tolerated(taint, pod):
-            return f"node(s) had untolerated taint(s) {{{taint['key']}}}"
+    taints = node.get("spec", {}).get("taints", [])
+    for taint in repelling(taints, pod["spec"].get("tolerations", [])):
+        return f"node(s) had untolerated taint(s) {{{taint['key']}}}"
     return ""
 
 
@@ -28,17 +29,6 @@ def _is_chosen(metadata: Object, spec: Object) -> bool:
     affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
     required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
     return not required or selects(required, metadata["name"], labels)
-
-
-def _is_tolerated(taint: Object, pod: Object) -> bool:
-    return any(
-        each.get("key") in (None, "", taint["key"])
-        and each.get("effect") in (None, "", taint["effect"])
-        and (
-            each.get("operator") == "Exists" or each.get("value") == taint.get("value")
-        )
-        for each in pod["spec"].get("tolerations", [])
-    )
 
 
 def sentence(why: Counter[str]) -> str:

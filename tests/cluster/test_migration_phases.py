@@ -200,12 +200,19 @@ def test_where_daemons_may_run_is_what_the_controller_counts(scene):
     for name, more in labels.items():
         scene.node(f"judged-{name}", "containerd://2.1.4", {"judged": "yes", **more})
     scene.apply(manifest("Namespace", "gpu-operator"))
+    taint = {"key": "pool", "value": "dra", "effect": "NoSchedule"}
+    more = {"judged": "yes", "dra": "yes"}
+    scene.node("judged-d", "containerd://2.1.4", more, taints=[taint])
     for number, terms in enumerate(TERMS):
         scene.client.create(daemons(f"nvidia-device-plugin-{number}", terms))
+    tolerant = daemons(f"nvidia-device-plugin-{len(TERMS)}", TERMS[0])
+    pod = tolerant["spec"]["template"]["spec"]
+    pod["tolerations"] = [{"key": "pool", "operator": "Equal", "value": "dra"}]
+    scene.client.create(tolerant)
     facts = scene.until(partial(counted, scene))
     nodes = [node for node in facts.nodes if node.name.startswith("judged-")]
     found = {
-        each.name: (each.desired, sum(each.covers(n.name, n.labels) for n in nodes))
+        each.name: (each.desired, sum(each.covers(n) for n in nodes))
         for each in facts.daemon_sets
         if each.name.startswith("nvidia-device-plugin-")
     }
@@ -213,8 +220,8 @@ def test_where_daemons_may_run_is_what_the_controller_counts(scene):
         scene.delete("DaemonSet", name, "gpu-operator")
     for node in nodes:
         scene.delete("Node", node.name)
-    assert len(nodes) == len(labels)
-    assert [ours for _theirs, ours in found.values()] == [1, 1, 2, 2, 1, 1, 2, 0]
+    assert len(nodes) == len(labels) + 1
+    assert [ours for _theirs, ours in found.values()] == [1, 1, 2, 2, 1, 1, 2, 0, 2]
     assert {name: theirs for name, (theirs, _) in found.items()} == {
         name: ours for name, (_, ours) in found.items()
     }
@@ -240,7 +247,10 @@ def counted(scene):
     """Return the facts, once the controller has looked at every DaemonSet."""
     every = scene.client.list("DaemonSet", "gpu-operator")["items"]
     seen = [each for each in every if "observedGeneration" in each["status"]]
-    return len(seen) == len(every) and stored_facts(scene.row)
+    if len(seen) < len(every):
+        return None
+    scene.observe()
+    return stored_facts(scene.row)
 
 
 def claim_of(scene, pod):

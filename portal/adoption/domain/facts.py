@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from inventory.domain.node_selectors import selects
+from inventory.domain.node_taints import repelling
 
 Json = dict[str, Any]
 Version = tuple[int, int, int]
@@ -36,6 +37,7 @@ _DRIVER_LABELS = (
     "nvidia.com/cuda.driver-version.major",
     "nvidia.com/cuda.driver.major",
 )
+_STATE = "node.kubernetes.io/"
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _VERSION = re.compile(r"v?(\d{1,6})(?:\.(\d{1,6}))?(?:\.(\d{1,6}))?", re.ASCII)
 
@@ -56,6 +58,7 @@ class DaemonSetFacts:
         tag: of its first image that tells its role, "" where it has none.
         node_selector: labels that a node must have.
         required: NodeSelector of its required affinity, {} where it has none.
+        tolerations: of its pods.
     """
 
     namespace: str
@@ -66,17 +69,22 @@ class DaemonSetFacts:
     ready: int
     node_selector: Mapping[str, str]
     required: Json = field(default_factory=dict)
+    tolerations: tuple[Json, ...] = ()
 
     @property
     def key(self) -> str:
         """Return `namespace/name`."""
         return f"{self.namespace}/{self.name}"
 
-    def covers(self, name: str, labels: Mapping[str, str]) -> bool:
-        """Return whether its pods may run on a node, by what they ask of nodes."""
-        if not self.node_selector.items() <= labels.items():
+    def covers(self, node: NodeFacts) -> bool:
+        """Return whether its pods may run on a node: chosen, and not kept out."""
+        if not self.node_selector.items() <= node.labels.items():
             return False
-        return not self.required or selects(self.required, name, labels)
+        if self.required and not selects(self.required, node.name, node.labels):
+            return False
+        # The controller has its pods tolerate what the node's own state taints.
+        taints = [t for t in node.taints if not str(t.get("key")).startswith(_STATE)]
+        return not repelling(taints, self.tolerations)
 
     def looks_at(self, label: str) -> bool:
         """Return whether a node's label can keep its pods away."""
@@ -120,6 +128,7 @@ class NodeFacts:
         on_demand: MIG devices are published that are yet to be made.
         kinds: of published devices: whole, MIG, shared.
         cards: how many are published, however they are cut; None where not known.
+        taints: of the node.
     """
 
     name: str
@@ -133,6 +142,7 @@ class NodeFacts:
     on_demand: bool = False
     kinds: tuple[str, ...] = ()
     cards: int | None = None
+    taints: tuple[Json, ...] = ()
 
     @property
     def published(self) -> bool:
@@ -214,6 +224,7 @@ def read_daemon_set(body: Json) -> DaemonSetFacts | None:
         required=_dict(
             _dict(_dict(pod.get("affinity")).get("nodeAffinity")).get(_REQUIRED)
         ),
+        tolerations=tuple(_dicts(pod.get("tolerations"))),
     )
 
 

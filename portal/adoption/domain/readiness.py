@@ -221,7 +221,7 @@ def plugin_limited(facts: ClusterFacts) -> Verdict:
     if not (facts.slices_seen and facts.nodes_seen):
         return Verdict(code, Answer.UNKNOWN, "unread", names)
     published = [node for node in facts.nodes if node.published]
-    if any(each.covers(n.name, n.labels) for each in plugins for n in published):
+    if any(each.covers(node) for each in plugins for node in published):
         return Verdict(code, Answer.NO, "both", names)
     return Verdict(code, Answer.YES, "limited", names)
 

@@ -122,8 +122,9 @@ def _nodes(cluster: Cluster) -> Iterator[NodeFacts]:
             "containerRuntimeVersion",
             KeyTransform("nodeInfo", KeyTransform("status", "body")),
         ),
+        KeyTransform("taints", KeyTransform("spec", "body")),
     )
-    for name, labels, allocatable, runtime in fields:
+    for name, labels, allocatable, runtime, taints in fields:
         labels = {str(k): str(v) for k, v in (labels or {}).items()}
         offered = plugin_devices({"allocatable": allocatable})
         seen = devices.get(name, {})
@@ -143,6 +144,7 @@ def _nodes(cluster: Cluster) -> Iterator[NodeFacts]:
             on_demand=seen.get("on_demand", False),
             kinds=tuple(k for k in KINDS if k in seen.get("kinds", ())),
             cards=cards.get(name),
+            taints=tuple(taints or ()),
         )
 
 

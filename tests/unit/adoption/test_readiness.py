@@ -68,6 +68,15 @@ def affine(*rules: dict[str, object], named: object = None) -> ClusterFacts:
     return daemon_sets(replace(PLUGIN, node_selector={}, required=required))
 
 
+def tainted(
+    *tolerations: dict[str, str], key: str = "pool", effect: str = "NoSchedule"
+) -> ClusterFacts:
+    """Return a world whose node of the DRA driver is tainted."""
+    taint = {"key": key, "value": "dra", "effect": effect}
+    plugin = replace(PLUGIN, node_selector={}, tolerations=tolerations)
+    return replace(daemon_sets(plugin), nodes=(replace(DRA_NODE, taints=(taint,)),))
+
+
 GATES = {
     "mapping.on": "DRAExtendedResource",
     "partitions.on": "DRAPartitionableDevices",
@@ -128,6 +137,14 @@ CLUSTER = [
     ("plugin.limited", "yes", affine(_rule("dra", "In", "no"), _rule("x", "Exists"))),
     ("plugin.limited", "yes", affine(_rule("cards", "Gt", "8"))),
     ("plugin.limited", "yes", affine(named=_rule("metadata.name", "In", "n2"))),
+    ("plugin.limited", "yes", tainted()),
+    ("plugin.limited", "yes", tainted({"key": "pool", "value": "old"})),
+    ("plugin.limited", "yes", tainted({"operator": "Exists", "effect": "NoExecute"})),
+    ("plugin.limited", "no", tainted({"key": "pool", "value": "dra"})),
+    ("plugin.limited", "no", tainted({"key": "pool", "operator": "Exists"})),
+    ("plugin.limited", "no", tainted({"operator": "Exists"})),
+    ("plugin.limited", "no", tainted(key="node.kubernetes.io/not-ready")),
+    ("plugin.limited", "no", tainted(effect="PreferNoSchedule")),
     ("plugin.limited", "no", affine(_rule("dra", "Exists"))),
     (
         "plugin.limited",
@@ -279,8 +296,8 @@ def test_a_daemon_set_is_known_by_its_image_or_name():
     }
     affine_plugin = read_daemon_set(odd)
     assert affine_plugin is not None
-    assert affine_plugin.covers("n", {"a": "b"})
-    assert not affine_plugin.covers("n", {"a": "b", "dra": "yes"})
+    assert affine_plugin.covers(NodeFacts("n", labels={"a": "b"}))
+    assert not affine_plugin.covers(NodeFacts("n", labels={"a": "b", "dra": "yes"}))
     assert affine_plugin.looks_at("dra")
     assert not affine_plugin.looks_at("other")
     driver = read_daemon_set(
