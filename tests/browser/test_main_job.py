@@ -43,8 +43,8 @@ def test_main_job(page: Page, sign_in, axe, name):
     compose_example(page, name)
 
     selector = page.locator("main")
-    expect(selector).to_contain_text("matches 8 of 34 devices on 2 of 13 nodes")
-    expect(selector).to_contain_text("matches 6 of 50 devices on 1 of 13 nodes")
+    expect(selector).to_contain_text("matches 8 of 34 devices on 2 of 12 nodes")
+    expect(selector).to_contain_text("matches 6 of 50 devices on 1 of 12 nodes")
     preview = page.locator("#preview")
     expect(preview).to_contain_text("Fits on 2 of 13 nodes")
     expect(preview).to_contain_text("gpu-h100-share-a")
