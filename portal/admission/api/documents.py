@@ -11,6 +11,7 @@ from portal.admission.services.wording import said
 from portal.api.matching import tag_of
 
 if TYPE_CHECKING:
+    from portal.admission.domain.calibration import Calibrated, Point
     from portal.admission.models import (
         AdmissionDecision,
         AdvisorSetting,
@@ -112,6 +113,30 @@ def advisor_document(row: AdvisorSetting) -> Json:
 def advisor_etag(row: AdvisorSetting) -> str:
     """Return what changes whenever somebody sets the advisor."""
     return tag_of(row.mode, row.safe, row.confidence, row.severity, row.changed_at)
+
+
+def tried_document(found: Calibrated) -> Json:
+    """Return how thresholds would have done."""
+    return {
+        "count": found.held_out,
+        "safe": found.thresholds.safe,
+        "confidence": found.thresholds.confidence,
+        "severity": found.thresholds.severity,
+        "unsafe": _decision(found.unsafe),
+        "fallback": _decision(found.fallback),
+        "advisedPrecision": found.advised,
+        "exactPrecision": found.exact,
+        "better": found.better or None,
+    }
+
+
+def _decision(point: Point) -> Json:
+    return {
+        "flagged": point.flagged,
+        "right": point.right,
+        "precision": point.precision,
+        "recall": point.recall,
+    }
 
 
 def calibration_document(row: Calibration) -> Json:

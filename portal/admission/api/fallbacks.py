@@ -19,6 +19,7 @@ from portal.admission.services.editing import (
     remove_fallback,
 )
 from portal.api.matching import ETAG, demand_match
+from portal.api.operations import leads_to
 from portal.api.views import ApiView
 
 if TYPE_CHECKING:
@@ -38,6 +39,9 @@ class FallbackList(ApiView):
         ),
         "POST": operation(
             id="createFallback",
+            links=leads_to(
+                "getFallback", matched=("changeFallback", "deleteFallback"), by="name"
+            ),
             summary="Let a class fall back",
             body=serializers.FallbackBody,
             answer=serializers.Fallback,

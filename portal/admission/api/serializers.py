@@ -123,6 +123,36 @@ class AdvisorChange(s.Serializer[Any]):
     calibration = s.UUIDField(required=False, help_text="Takes its thresholds.")
 
 
+class TriedParameters(s.Serializer[Any]):
+    safe = s.FloatField(min_value=0, max_value=1, required=False)
+    confidence = s.FloatField(min_value=0, max_value=1, required=False)
+    severity = s.FloatField(min_value=0, max_value=3, required=False)
+
+
+class TriedDecision(s.Serializer[Any]):
+    flagged = s.IntegerField(help_text="Claims that it would have been made of.")
+    right = s.IntegerField(help_text="Of those, claims that had to wait.")
+    precision = s.FloatField(allow_null=True)
+    recall = s.FloatField(allow_null=True)
+
+
+class Tried(s.Serializer[Any]):
+    count = s.IntegerField(help_text="Claims whose outcome is known.")
+    safe = s.FloatField()
+    confidence = s.FloatField()
+    severity = s.FloatField()
+    unsafe = TriedDecision()
+    fallback = TriedDecision()
+    advisedPrecision = s.FloatField(
+        allow_null=True,
+        help_text="Average precision of the advisor's severity as a sign of waiting.",
+    )
+    exactPrecision = s.FloatField(
+        allow_null=True, help_text="The same of the exact severity."
+    )
+    better = s.ChoiceField(("advised", "exact", "both"), allow_null=True)
+
+
 class Calibration(s.Serializer[Any]):
     id = s.UUIDField()
     madeAt = s.DateTimeField()

@@ -25,6 +25,11 @@ urlpatterns = [
     ),
     path(f"{A}/advisor", views.AdvisorView.as_view(), name="admission-advisor"),
     path(
+        f"{A}/advisor/tried",
+        views.TriedThresholds.as_view(),
+        name="admission-tried",
+    ),
+    path(
         f"{A}/calibrations",
         views.CalibrationList.as_view(),
         name="admission-calibration-list",

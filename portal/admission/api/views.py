@@ -17,16 +17,21 @@ from portal.admission.domain.advice import Thresholds
 from portal.admission.models import AdvisorSetting, Calibration, GuardRule
 from portal.admission.queries.decisions import decisions
 from portal.admission.queries.rules import rule_rows, stored_setting
-from portal.admission.services.calibrating import make_calibration, set_advisor
+from portal.admission.services.calibrating import (
+    make_calibration,
+    set_advisor,
+    tried,
+)
 from portal.admission.services.editing import change_rule, make_rule, remove_rule
 from portal.api.matching import ETAG, demand_match
-from portal.api.operations import Operation, PageParameters
+from portal.api.operations import Operation, PageParameters, leads_to
 from portal.api.views import ApiView
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
 
 Json = dict[str, Any]
+THRESHOLDS = ("safe", "confidence", "severity")
 
 
 def operation(**more: Any) -> Operation:
@@ -55,6 +60,11 @@ class RuleList(ApiView):
         ),
         "POST": operation(
             id="createGuardRule",
+            links=leads_to(
+                "getGuardRule",
+                matched=("changeGuardRule", "deleteGuardRule"),
+                by="name",
+            ),
             summary="Make a rule of admission",
             body=serializers.GuardRuleBody,
             answer=serializers.GuardRule,
@@ -231,6 +241,31 @@ class AdvisorView(ApiView):
     def _shown(self, row: AdvisorSetting) -> Response:
         headers = {"ETag": documents.advisor_etag(row)}
         return self.answer(documents.advisor_document(row), headers=headers)
+
+
+class TriedThresholds(ApiView):
+    """Thresholds on the outcomes that are stored."""
+
+    operations = {
+        "GET": operation(
+            id="tryThresholds",
+            summary="Say how thresholds would have done on the stored outcomes",
+            description="Nothing is changed. Of those that are left out, the one in"
+            " force is tried.",
+            query=serializers.TriedParameters,
+            answer=serializers.Tried,
+        )
+    }
+
+    def get(self, request: Request) -> Response:
+        """Return what would have been denied or changed, and how rightly."""
+        now = (stored_setting() or AdvisorSetting(id=1)).thresholds
+        wanted = {name: self.wanted.get(name) for name in THRESHOLDS}
+        chosen = {
+            name: getattr(now, name) if value is None else value
+            for name, value in wanted.items()
+        }
+        return self.answer(documents.tried_document(tried(Thresholds(**chosen))))
 
 
 def _calibration(public_id: UUID) -> Calibration:

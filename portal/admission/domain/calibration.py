@@ -163,6 +163,15 @@ class Calibrated:
     advised: float | None
     exact: float | None
 
+    @property
+    def better(self) -> str:
+        """Which severity told better: advised, exact, both; "" where it is not known."""
+        if self.advised is None or self.exact is None:
+            return ""
+        if round(self.advised, 3) == round(self.exact, 3):
+            return "both"
+        return "advised" if self.advised > self.exact else "exact"
+
 
 def calibrate(
     samples: Sequence[Sample], precision: float, *, least: int = LEAST_SAMPLES

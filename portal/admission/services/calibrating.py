@@ -16,6 +16,7 @@ from portal.admission.domain.calibration import (
     Point,
     calibrate,
     digest_of_samples,
+    judged_thresholds,
 )
 from portal.admission.models import AdvisorSetting, Calibration
 from portal.admission.queries.rules import forget
@@ -67,6 +68,11 @@ def make_calibration(*, precision: float, by: str, now: datetime) -> Calibration
         severity=found.thresholds.severity,
         document=document_of(found),
     )
+
+
+def tried(thresholds: Thresholds) -> Calibrated:
+    """Return how thresholds would have done on all outcomes that are stored."""
+    return judged_thresholds(list(samples()), thresholds, precision=0, fit=0)
 
 
 def document_of(found: Calibrated) -> Json:

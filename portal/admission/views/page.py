@@ -17,7 +17,6 @@ from django.views.decorators.vary import vary_on_headers
 from portal.accounts.decorators import requires
 from portal.accounts.domain.roles import Permission
 from portal.admission.domain.advice import AdvisorMode, Outcome
-from portal.admission.domain.calibration import judged_thresholds
 from portal.admission.domain.drawing import path_of
 from portal.admission.domain.guards import GuardMode
 from portal.admission.forms import AdvisorForm, CalibrateForm, ModeForm, ThresholdForm
@@ -29,9 +28,9 @@ from portal.admission.services.calibrating import (
     document_of,
     make_calibration,
     set_advisor,
+    tried,
 )
 from portal.admission.services.editing import change_rule
-from portal.admission.services.outcomes import samples
 from portal.admission.services.wording import BADGES, WORDS, said
 from portal.core.errors import PortalError
 from portal.core.http import fragment
@@ -95,23 +94,16 @@ def _held_back(setting: AdvisorSetting) -> str:
 
 def _judged(thresholds: Thresholds) -> dict[str, Any] | None:
     """Return how thresholds do on all stored outcomes, or None where there are none."""
-    known = list(samples())
-    if not known:
+    found = tried(thresholds)
+    if not found.held_out:
         return None
-    found = judged_thresholds(known, thresholds, precision=0, fit=0)
-    better = _better(found.advised, found.exact)
-    return {**document_of(found), "count": len(known), "better": better}
-
-
-def _better(advised: float | None, exact: float | None) -> str:
-    """Return which severity predicted better, in a sentence; "" where it is not known."""
-    if advised is None or exact is None:
-        return ""
-    if round(advised, 3) == round(exact, 3):
-        return _("Both told it equally well.")
-    if advised > exact:
-        return _("The advisor’s told it better.")
-    return _("The exact one told it better.")
+    words = {
+        "both": _("Both told it equally well."),
+        "advised": _("The advisor’s told it better."),
+        "exact": _("The exact one told it better."),
+    }
+    better = words.get(found.better, "")
+    return {**document_of(found), "count": found.held_out, "better": better}
 
 
 def _curves(calibration: Calibration | None) -> list[dict[str, Any]]:
@@ -149,10 +141,10 @@ def advisor(request: PortalRequest) -> HttpResponse:
     form = AdvisorForm(request.POST)
     if not form.is_valid():
         return _back(request, _("Choose off, shadow or enforce."))
-    tried = ThresholdForm(request.POST)
+    form_tried = ThresholdForm(request.POST)
     source = form.cleaned_data["source"]
     newest = Calibration.objects.order_by("-made_at").first()
-    if source == "tried" and not tried.is_valid():
+    if source == "tried" and not form_tried.is_valid():
         return _back(
             request, _("Thresholds are from 0 to 1, and that of severity to 3.")
         )
@@ -161,7 +153,7 @@ def advisor(request: PortalRequest) -> HttpResponse:
     try:
         set_advisor(
             mode=form.cleaned_data["mode"],
-            thresholds=tried.thresholds() if source == "tried" else None,
+            thresholds=form_tried.thresholds() if source == "tried" else None,
             calibration=newest if source == "calibrated" else None,
             by=request.user.username,
             now=timezone.now(),

@@ -92,6 +92,27 @@ def test_sliders_recompute_on_the_stored_outcomes(
     assert "The advisor’s told it better." in page.content.decode()
 
 
+def test_the_api_tries_thresholds_too(outcomes, client, dora, ada):
+    client.force_login(dora)
+    path = "/api/v1/admission/advisor/tried"
+    found = client.get(path, {"safe": "0.7", "confidence": "0.6"}).json()
+    assert found["count"] == 5
+    assert found["unsafe"]["flagged"] == 3
+    assert found["unsafe"]["precision"] == pytest.approx(2 / 3)
+    assert found["fallback"]["recall"] == pytest.approx(2 / 3)
+    # What is left out is what is in force.
+    assert found["severity"] == 2.0
+    assert found["better"] == "advised"
+    assert client.get(path, {"safe": "7"}).status_code == 400
+    assert client.get(path, {"sure": "1"}).status_code == 400
+    AdmissionDecision.objects.all().delete()
+    empty = client.get(path).json()
+    assert (empty["count"], empty["unsafe"]["precision"]) == (0, None)
+    assert empty["better"] is None
+    client.force_login(ada)
+    assert client.get(path).status_code == 403
+
+
 def test_the_claims_page_says_what_admission_did(demo, ask, client, ada, rule, now):
     from portal.admission.models import Fallback
 

@@ -81,6 +81,7 @@ TABLE: dict[str, dict[str, str]] = {
     },
     "api:admission-decision-list": {"GET": "sfffaf"},
     "api:admission-advisor": {"GET": "sfffaf", "PATCH": "sfffaf"},
+    "api:admission-tried": {"GET": "sfffaf"},
     "api:admission-calibration-list": {"GET": "sfffaf", "POST": "sfffaf"},
     "api:admission-calibration": {"GET": "sfffhf"},
     "events": READ,
