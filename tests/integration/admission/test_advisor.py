@@ -23,6 +23,7 @@ from tests.integration.admission.reviews import claim, patch_of
 from tests.unit.admission.test_advice import answers
 
 pytestmark = pytest.mark.django_db
+GIVEN = advisor.SECONDS
 STATE = {"cluster_resource_slices": {}, "incoming_claim_spec": {}}
 BATCH = {"slicewise.io/workload-tier": "batch-offline"}
 # What a fault of these breaks is nothing that we ask for or look at.
@@ -143,7 +144,7 @@ class Hanging(BaseHTTPRequestHandler):
 
 @pytest.mark.parametrize("handler", [Hanging])
 def test_a_server_that_drips_holds_us_for_half_a_second(handler, monkeypatch):
-    monkeypatch.setattr(advisor, "SECONDS", 0.5)
+    monkeypatch.setattr(advisor, "SECONDS", GIVEN)
     advisor._client.cache_clear()
     with served(handler) as url:
         with pytest.raises(AdvisorFault, match=r"within 0\.5 s"):
