@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,9 @@ from portal.approvals.models import IdleClaim
 if TYPE_CHECKING:
     from inventory.models import Cluster
     from portal.accounts.models import User
+
+# A key with a dot in it stands in brackets, as an index does: labels[example.com/x].
+_PART = re.compile(r"\[([^\]]+)\]|([^.\[\]]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +95,8 @@ def drift_of(user: User, cluster: Cluster) -> list[Drift]:
 def _at(body: object, path: str) -> str:
     """Return what stands at a path, as far as it leads; "" for nothing."""
     here = body
-    for part in path.replace("[", ".").replace("]", "").split("."):
+    for bracketed, plain in _PART.findall(path):
+        part = bracketed or plain
         if isinstance(here, dict) and part in here:
             here = here[part]
         elif isinstance(here, list) and part.isdecimal() and int(part) < len(here):
