@@ -10,6 +10,7 @@ from django.utils import timezone
 from inventory.queries import fleet
 from inventory.queries.clusters import (
     cluster_row,
+    cluster_rows,
     find_cluster,
     first_cluster_name,
     owners_of,
@@ -17,6 +18,7 @@ from inventory.queries.clusters import (
 )
 from inventory.queries.domains import compute_domains
 from inventory.queries.meters import meters_of
+from inventory.queries.unused import unused_claims
 from inventory.views.base import answer, cluster_named, page
 
 if TYPE_CHECKING:
@@ -49,5 +51,7 @@ def overview(request: PortalRequest, cluster: str) -> HttpResponse:
         "meters": meters,
         "domains": compute_domains(found, viewer),
         "unseen": cluster_row(found).unseen,
+        "unused": unused_claims(found, viewer),
+        "others": [row.cluster for row in cluster_rows() if row.cluster != found],
     }
     return answer(request, "overview.html", "overview-live", context)

@@ -13,6 +13,7 @@ from django.utils import timezone
 from inventory.gateways.engine_process import EngineUnavailable
 from inventory.models import Cluster
 from tests.conftest import DATA
+from tests.integration.pages.conftest import FLEETS, claim
 
 HX = {"HX-Request": "true"}
 MIG = "/c/demo/devices/gpu.nvidia.com/gpu-h100-mig/gpu-0/"
@@ -79,7 +80,7 @@ def queries(client, address: str) -> int:
 @pytest.mark.parametrize(
     ("address", "pinned"),
     [
-        ("/c/{}/", 8),
+        ("/c/{}/", 9),
         ("/c/{}/gpus/", 10),
         ("/c/{}/devices/", 8),
         ("/c/{}/pools/", 8),
@@ -148,6 +149,44 @@ def test_overview_of_an_unreachable_cluster_says_so(held_cluster, browse, ada):
 
     assert sentence in page
     assert "Allocated VRAM" in page
+
+
+def test_overview_names_idle_claims_within_rights(
+    load_fleets, held_claims, browse, ada, cleo, dora
+):
+    used, idle, foreign = held_claims[2], held_claims[0], held_claims[3]
+    used["status"]["reservedFor"] = [{"resource": "pods", "name": "p", "uid": "u"}]
+    pending = {**claim("ai-serving", "orchid-pending"), "status": {}}
+    load_fleets(*FLEETS, extra=[used, idle, foreign, pending])
+
+    own, other, all_ = (
+        html(browse(each), "/c/demo/").split('id="attention"')[1]
+        for each in (ada, cleo, dora)
+    )
+
+    links = [re.findall(r'id="unused-\d+" href="([^"]+)"', p) for p in (own, other)]
+    orchid, maple = (
+        "/c/demo/claims/ai-serving/orchid-notebook/",
+        "/c/demo/claims/maple-lab/maple-share/",
+    )
+    assert links == [[orchid], [maple]]
+    assert re.findall(r'id="unused-\d+" href="([^"]+)"', all_) == [orchid, maple]
+    assert "maple" not in own
+
+
+def test_overview_tells_how_fresh_other_clusters_are(load_fleets, now, browse, ada):
+    load_fleets("nvidia-t4-l40s")
+    assert "Other clusters" not in html(browse(ada), "/c/demo/")
+    Cluster.objects.create(
+        name="far", kind=Cluster.Kind.LIVE, heard_at=now - dt.timedelta(hours=3)
+    )
+
+    page = html(browse(ada), "/c/demo/")
+
+    assert page.count("Other clusters") == 1
+    assert re.search(
+        r'href="/c/far/">far</a> <span class="badge" data-kind="(?:warn|bad)"', page
+    )
 
 
 def test_overview_marks_lower_bounds(held_cluster, browse, ada):
