@@ -18,7 +18,7 @@ from claims.services.writing import from_yaml, manifest_of
 from claims.services.yaml_text import dump
 from inventory.queries.clusters_by_name import cluster_named
 from portal.api.matching import ETAG, demand_match, tag_of
-from portal.api.operations import PageParameters
+from portal.api.operations import PageParameters, leads_to
 from portal.api.problems import ApiProblem, error_at
 from portal.api.views import ApiView
 
@@ -104,6 +104,7 @@ class DraftList(DraftView):
         ),
         "POST": writing(
             id="createDraft",
+            links=leads_to("getDraft", matched=("changeDraft", "discardDraft")),
             summary="Keep a manifest as a draft; nothing is asked for",
             body=shapes.DraftBody,
             answer=shapes.Draft,

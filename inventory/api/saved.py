@@ -45,6 +45,7 @@ class SavedViewList(ApiView):
         ),
         "POST": Operation(
             id="saveView",
+            links=(("removeSavedView", {"view": "$response.body#/id"}),),
             summary="Keep a filter of the GPUs page; the same name replaces it",
             tag=TAG,
             scope=Scope.INVENTORY_WRITE,

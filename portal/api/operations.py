@@ -44,6 +44,25 @@ class PageParameters(serializers.Serializer[Any]):
     )
 
 
+Links = tuple[tuple[str, dict[str, str]], ...]
+
+
+def leads_to(*names: str, matched: tuple[str, ...] = (), by: str = "id") -> Links:
+    """Return links from what was made to what reads, and what changes it by its ETag.
+
+    Args:
+        names: operations that need its name alone.
+        matched: those that need If-Match, too.
+        by: the member and the parameter that hold the name.
+    """
+    named = {by: f"$response.body#/{by}"}
+    seen = {**named, "If-Match": "$response.header.ETag"}
+    return (
+        *((name, dict(named)) for name in names),
+        *((name, dict(seen)) for name in matched),
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Operation:
     """One method of one address.
@@ -93,7 +112,7 @@ class Operation:
     media: str = "application/json"
     problems: tuple[int, ...] = ()
     examples: tuple[OpenApiExample, ...] = ()
-    links: tuple[tuple[str, dict[str, str]], ...] = ()
+    links: Links = ()
 
     @property
     def is_sparse(self) -> bool:

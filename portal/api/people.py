@@ -25,7 +25,7 @@ from portal.accounts.people import (
 )
 from portal.api import people_serializers as serializers
 from portal.api.matching import ETAG, demand_match
-from portal.api.operations import Operation, PageParameters
+from portal.api.operations import Operation, PageParameters, leads_to
 from portal.api.problems import ApiProblem, refused_at
 from portal.api.views import ApiView
 
@@ -115,6 +115,9 @@ class PersonList(PersonView):
         ),
         "POST": writing(
             id="createPerson",
+            links=leads_to(
+                "getPerson", "createPasswordLink", matched=("changePerson",)
+            ),
             summary="Make an account, whose password is chosen by a link",
             description="Whoever comes by the sign-in provider is made at their first"
             " sign-in. `createPasswordLink` gives the link.",
@@ -254,6 +257,7 @@ class MappingList(ApiView):
         ),
         "POST": writing(
             id="createGroupMapping",
+            links=leads_to("deleteGroupMapping"),
             summary="Let a group give a role, or membership of a tenant",
             description="It holds from each person's next sign-in.",
             body=serializers.GroupMappingBody,

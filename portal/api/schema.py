@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, cast
 
 import uritemplate
@@ -28,7 +29,17 @@ PATH_WORDS = {
     "name": "The name.",
     "namespace": "The namespace.",
     "view": "The number, as lists and answers give it.",
+    "preset": "The preset's name.",
+    "phase": "The phase, such as `p2`.",
+    "operation": "The id, as `Location` gives it.",
+    "token_id": "The token's id.",
 }
+# What a converter of an address takes.
+PATH_TYPES: dict[str, Json] = {
+    "uuid": {"type": "string", "format": "uuid"},
+    "int": {"type": "integer", "minimum": 1},
+}
+_CONVERTER = re.compile(r"<(\w+):(\w+)>")
 REFUSALS = {
     400: "A parameter, a header or the body is of no use; `errors` says which.",
     401: "No token, or one that is unknown, revoked or has ended.",
@@ -131,10 +142,13 @@ class ApiSchema(AutoSchema):
         return found
 
     def _path_parameters(self) -> Iterator[OpenApiParameter]:
+        kinds = {name: kind for kind, name in _CONVERTER.findall(self.path_regex)}
+        # The generator writes pk as id.
+        kinds.setdefault("id", kinds.get("pk", "str"))
         for name in uritemplate.variables(self.path):
             yield OpenApiParameter(
                 name,
-                {"type": "string", "format": "uuid"} if name == "id" else str,
+                PATH_TYPES.get(kinds[name], {"type": "string"}),
                 OpenApiParameter.PATH,
                 description=PATH_WORDS.get(name, ""),
             )

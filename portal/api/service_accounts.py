@@ -21,7 +21,7 @@ from portal.accounts.services import (
 )
 from portal.accounts.tokens import make_token, revoke_token, tokens_of
 from portal.api import people_serializers as serializers
-from portal.api.operations import Operation, PageParameters
+from portal.api.operations import Operation, PageParameters, leads_to
 from portal.api.own import token_document
 from portal.api.problems import ApiProblem, refused_at
 from portal.api.serializers import Token
@@ -98,7 +98,12 @@ class ServiceAccountList(ServiceAccountView):
             answer=serializers.ServiceAccount,
             status=201,
             problems=(422,),
-            links=(("getServiceAccount", {"id": "$response.body#/id"}),),
+            links=leads_to(
+                "getServiceAccount",
+                "listServiceAccountTokens",
+                "createServiceAccountToken",
+                "endServiceAccount",
+            ),
         ),
     }
 

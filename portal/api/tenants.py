@@ -19,7 +19,7 @@ from portal.accounts.tenants import (
 )
 from portal.api import people_serializers as serializers
 from portal.api.matching import ETAG, demand_match
-from portal.api.operations import Operation, PageParameters
+from portal.api.operations import Operation, PageParameters, leads_to
 from portal.api.people import TAG, refused, writing
 from portal.api.views import ApiView
 
@@ -107,6 +107,9 @@ class TenantList(TenantView):
         ),
         "POST": writing(
             id="createTenant",
+            links=leads_to(
+                "getTenant", matched=("changeTenant", "deleteTenant"), by="name"
+            ),
             summary="Make a tenant, with its members and namespaces",
             body=serializers.TenantBody,
             answer=serializers.Tenant,

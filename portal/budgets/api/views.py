@@ -18,7 +18,7 @@ from portal.accounts.domain.roles import Permission
 from portal.accounts.domain.scopes import Scope
 from portal.accounts.queries import tenant_of
 from portal.api.matching import ETAG, demand_match
-from portal.api.operations import Operation, PageParameters
+from portal.api.operations import Operation, PageParameters, leads_to
 from portal.api.views import ApiView
 from portal.budgets.api import documents, serializers
 from portal.budgets.domain.quotas import hard_of
@@ -86,6 +86,7 @@ class BudgetList(BudgetView):
         ),
         "POST": Operation(
             id="createBudget",
+            links=leads_to("getBudget", matched=("changeBudget",)),
             summary="Give a tenant a budget: everywhere, in a cluster or a namespace",
             tag=TAG,
             scope=Scope.GOVERN_WRITE,
