@@ -10,8 +10,11 @@ from django.utils import timezone
 from claims.domain.lifecycle import State
 from claims.models import ClaimRequest
 from inventory.models import KubeObject
+from portal.accounts.models import Membership, Tenant
 from portal.approvals.domain.policy import Effect, Rule
 from portal.approvals.models import Approval, Decision, Extension, IdleClaim
+from portal.approvals.queries.inbox import extensions_for
+from portal.approvals.services.deciding import NotYours
 from portal.approvals.services.extending import NotExtended, ask_longer, say_on_longer
 from portal.approvals.services.narrowing import (
     Narrower,
@@ -125,6 +128,32 @@ def test_longer_waits_for_as_many_as_a_new_one_would(granted, ada, ben, dora):
     row.refresh_from_db()
     made.refresh_from_db()
     assert (row.expires_at, made.state) == (until, Extension.State.GRANTED)
+
+
+def test_members_of_the_group_alone_decide_whether_it_is_longer(
+    granted, ada, ben, dora
+):
+    row = granted()
+    team = Tenant.objects.create(name="gpu-review", group="slicewise:gpu-review")
+    Membership.objects.create(user=ben, tenant=team)
+    rules = [Rule(name="few", effect=Effect.APPROVE, group="gpu-review")]
+    store_policy(rules, by="dora@platform", note="", now=timezone.now())
+    made = ask_longer(
+        row,
+        user=ada,
+        until=row.expires_at + HOUR,
+        reason="Not done.",
+        request_id="x",
+        now=timezone.now(),
+    )
+
+    assert (list(extensions_for(ben)), list(extensions_for(dora))) == ([made], [])
+    said = {"verdict": "approve", "reason": "", "request_id": "x"}
+    with pytest.raises(NotYours, match="members of the team gpu-review"):
+        say_on_longer(made, user=dora, now=timezone.now(), **said)
+    say_on_longer(made, user=ben, now=timezone.now(), **said)
+    made.refresh_from_db()
+    assert made.state == Extension.State.GRANTED
 
 
 def test_where_policy_lets_it_pass_it_is_longer_at_once(submitted_with_end, ada):
