@@ -161,6 +161,7 @@ def card_document(node: str, row: CardRow, placements: list[PlacementRow]) -> Js
             "allocated": row.allocated,
             "allocatedAtLeast": not row.metered,
             "available": row.available,
+            "unavailable": row.unavailable,
             "largest": row.largest,
         },
         "largestProfile": row.largest_profile or None,

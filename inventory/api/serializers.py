@@ -122,6 +122,11 @@ class CardMemory(s.Serializer[Any]):
     allocated = s.IntegerField(allow_null=True)
     allocatedAtLeast = s.BooleanField()
     available = s.IntegerField(allow_null=True)
+    unavailable = s.IntegerField(
+        allow_null=True,
+        help_text="Free, and not to be had: tainted, in a faulty pool, or without a"
+        " placement.",
+    )
     largest = s.IntegerField(allow_null=True)
 
 

@@ -97,6 +97,8 @@ class CardRow:
     allocated: int | None
     metered: bool
     available: int | None
+    # Neither allocated nor to be had; None where unknown.
+    unavailable: int | None
     largest: int | None
     in_use: bool
     usable: bool
@@ -163,6 +165,7 @@ def card_row(
         allocated=occupancy.allocated,
         metered=occupancy.metered,
         available=occupancy.available,
+        unavailable=occupancy.unavailable,
         largest=occupancy.largest,
         in_use=occupancy.in_use,
         usable=occupancy.usable,

@@ -42,7 +42,13 @@ if TYPE_CHECKING:
 COLUMNS = (
     *("node", "driver", "pool", "card", "product", "cut_into", "total_bytes"),
     *("total_is_lower_bound", "allocated_bytes", "allocated_is_lower_bound"),
-    *("available_bytes", "largest_piece_bytes", "largest_profile", "usable"),
+    *(
+        "available_bytes",
+        "unavailable_bytes",
+        "largest_piece_bytes",
+        "largest_profile",
+        "usable",
+    ),
     *("why_not_usable", "held_by", "watched_by", "other_holders"),
 )
 # Only where a Prometheus is set.
@@ -134,7 +140,8 @@ def _row(card: CardRow) -> tuple[object, ...]:
     return (
         *(card.node, card.driver, card.pool, card.name, card.product, card.kind),
         *(card.total, card.at_least, card.allocated, not card.metered),
-        *(card.available, card.largest, card.largest_profile, card.usable),
+        *(card.available, card.unavailable, card.largest),
+        *(card.largest_profile, card.usable),
         "; ".join(map(reason_words, card.reasons)),
         *(used, watched, card.hidden),
     )

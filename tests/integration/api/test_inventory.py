@@ -170,6 +170,7 @@ def test_unknown_memory_is_null_and_never_zero(as_ada):
 
     assert [card["memory"]["total"] for card in cards] == [None]
     assert [card["memory"]["allocated"] for card in cards] == [None]
+    assert [card["memory"]["unavailable"] for card in cards] == [None]
 
 
 def test_cards_say_each_way_to_use_them_when_asked(as_ada):
@@ -192,6 +193,10 @@ def test_cards_by_room_and_owner(as_ada):
     assert all(any(h["mine"] for h in card["holders"]) for card in mine)
     assert mine
     assert all(card["memory"]["largest"] >= 60 * 2**30 for card in roomy)
+    (faulty,) = as_ada.items("clusters/demo/cards?node=gpu-h100-upd")
+    memory = faulty["memory"]
+    assert memory["unavailable"] == memory["total"] > 0
+    assert memory["available"] == memory["allocated"] == 0
     assert roomy
 
 

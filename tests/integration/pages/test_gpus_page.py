@@ -102,7 +102,14 @@ def test_csv_says_what_the_page_says(held_cluster, browse, ada):
     assert shared["allocated_bytes"] == str(42 * 2**30)
     assert shared["held_by"] == "ai-serving/orchid-share"
     assert shared["other_holders"] == "1"
+    assert shared["unavailable_bytes"] == "0"
+    faulty = cards["gpu-h100-upd", "gpu-0"]
+    assert faulty["unavailable_bytes"] == faulty["total_bytes"] != ""
+    assert faulty["available_bytes"] == faulty["allocated_bytes"] == "0"
+    table = html(client, f"{GPUS}?view=table&q=gpu-h100-upd")
+    assert "79.6 GiB not to be had" in " ".join(table.split())
     spark = next(row for row in found if row["node"] == "spark-01")
+    assert spark["unavailable_bytes"] == ""
     assert spark["total_bytes"] == spark["allocated_bytes"] == ""
     assert "maple" not in str(found)
 
