@@ -113,8 +113,18 @@ def serving_certificate(*, now: datetime) -> ServingCertificate | None:
 
 
 def ca_bundle(*, now: datetime) -> str:
-    """Return what API servers are to trust: the authorities as base64 of PEM."""
-    text = "".join(each.certificate for each in authorities(now=now)[:2])
+    """Return what API servers are to trust: authorities as base64 of PEM.
+
+    Whose certificate is served, who signs now, and all that are newer, since each of
+    them signs one day: however often they were made anew within a day.
+    """
+    known = authorities(now=now)
+    serving = serving_certificate(now=now)
+    needed = {serving.issuer_id} if serving else set()
+    needed |= {signing_authority(now=now).pk} if known else set()
+    places = [place for place, each in enumerate(known) if each.pk in needed]
+    trusted = known[: max(places, default=-1) + 1]
+    text = "".join(each.certificate for each in trusted)
     return base64.b64encode(text.encode()).decode()
 
 

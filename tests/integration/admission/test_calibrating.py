@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import datetime as dt
 import io
 import json
 
 import pytest
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
 from django.core.management import call_command
 
 from inventory.models import KubeObject
@@ -218,3 +221,37 @@ def test_certificates_are_kept_encrypted_and_renewed_in_time(now):
     next_day = much_later + dt.timedelta(days=2)
     assert signing_authority(now=next_day).pk == authorities(now=next_day)[0].pk
     assert ca_bundle(now=next_day) == ca_bundle(now=much_later)
+
+
+def test_what_is_served_is_always_trusted_however_often_it_was_made_anew(now):
+    def trusted(at):
+        text = base64.b64decode(ca_bundle(now=at)).decode()
+        return x509.load_pem_x509_certificates(text.encode())
+
+    def signer_is_among(bundle, at):
+        served = serving_certificate(now=at).certificate.encode()
+        served = x509.load_pem_x509_certificate(served)
+        issuers = [each for each in bundle if _has_signed(each, served)]
+        return len(issuers) == 1
+
+    renew(now=now)
+    for hour in range(1, 5):
+        at = now + dt.timedelta(hours=hour)
+        renew(now=at, force=True)
+        assert signer_is_among(trusted(at), at)
+    told = trusted(at)
+    # A day later another one signs: everybody was told of it before.
+    for hour in (5, 15, 25, 26, 30, 40, 41, 60):
+        at = now + dt.timedelta(hours=hour)
+        renew(now=at, force=hour == 40)
+        assert signer_is_among(trusted(at), at)
+        if hour < 40:
+            assert signer_is_among(told, at)
+
+
+def _has_signed(authority, certificate):
+    try:
+        certificate.verify_directly_issued_by(authority)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
