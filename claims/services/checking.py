@@ -14,6 +14,7 @@ from claims.domain.checks import (
     classes,
     objects,
     queueing,
+    satisfying,
 )
 from claims.domain.checks import claims as shapes
 from claims.domain.checks import quota as quotas
@@ -26,7 +27,6 @@ from claims.domain.checks.facts import (
     Verdict,
 )
 from claims.domain.checks.findings import Finding, ObjectFinding, most_specific
-from claims.domain.checks.satisfying import unmet_findings
 from claims.domain.checks.shape import name_findings, shape_findings
 from claims.domain.checks.syntax import mended
 from claims.domain.checks.world import (
@@ -265,7 +265,8 @@ class Checker:
         if not has_preview(asked.manifest):
             return
         yield from shapes.distinct_findings(asked, facts, world)
-        yield from unmet_findings(asked, facts, world)
+        yield from satisfying.unmet_findings(asked, facts, world)
+        yield from satisfying.count_findings(asked, facts, world)
         yield from expressions.selector_findings(asked, facts, world)
         yield from capacity.capacity_findings(asked, facts, world)
         yield from admin.admin_findings(asked, facts, world)

@@ -246,6 +246,9 @@ SENTENCES: dict[str, _StrPromise] = {
     "preview.zero_match.nearest": _(
         "None of %(total)s devices of %(class)s matches. They have %(nearest)s."
     ),
+    "preview.zero_match.too_few": _(
+        "No node has %(count)s of the %(total)s devices; the most on one is %(most)s."
+    ),
     "preview.counters_exhausted": _(
         "%(count)s matching partitions are blocked (%(placements)s): their counters are taken by %(holders)s."
     ),

@@ -1,4 +1,4 @@
-"""Constraints that no node can meet, whatever is free on it.
+"""Constraints and counts that no node can meet, whatever is free on it.
 
 Judged in favour of the claim: overlaps between requests, holds and taints are left
 out, and an alternative that a constraint does not bind meets it. So what is said
@@ -57,6 +57,33 @@ def unmet_findings(asked: Asked, facts: Facts, world: World) -> Iterator[Finding
             if any(ask.is_all for ask in bound):
                 variant = f"all_{variant}"
             yield Finding("constraint.unmet", path, {"key": key}, variant)
+
+
+def count_findings(asked: Asked, facts: Facts, world: World) -> Iterator[Finding]:
+    """Yield requests for more devices than any node has, where the claim fits nowhere.
+
+    Of a list only where every alternative asks for too many.
+    """
+    if facts.preview is None or facts.preview.fitting:
+        return
+    if all(ask.is_all or ask.count < 2 for ask in asked.asks):
+        return
+    nodes = list(map(frozenset, reached(world).values()))
+    for _name, _path, asks in asked.requests:
+        short = [
+            Finding(
+                "preview.zero_match",
+                f"{ask.path}.count",
+                {"count": ask.count, "most": most, "total": len(known)},
+                "too_few",
+            )
+            for ask in asks
+            if not ask.is_all
+            and (known := facts.of(ask.name).candidates)
+            and (most := max((len(known & on) for on in nodes), default=0)) < ask.count
+        ]
+        if len(short) == len(asks):
+            yield from short
 
 
 def _values(

@@ -132,6 +132,14 @@ def _place(expression: str, index: int) -> tuple[int, int]:
     return before.count("\n") + 1, index - (before.rfind("\n") + 1) + 1
 
 
+def _place_of(expression: str, key: str) -> tuple[int | None, int | None]:
+    """Return where an expression first reads a key; None where that is not plain."""
+    found = re.search(rf"""(?:\.\??|\[\??["']){re.escape(key)}\b""", expression)
+    if found is None:
+        return None, None
+    return _place(expression, found.end() - len(key))
+
+
 def _semver(selector: SelectorFacts) -> Iterator[Finding]:
     for call in _SEMVER_CALL.finditer(selector.expression):
         literal = call[2]
@@ -212,8 +220,8 @@ def _runtime(
     if not missing:
         yield Finding("cel.runtime_error", selector.path, values)
         return
-    key = missing[1]
-    values["key"] = key
+    values["key"] = key = missing[1]
+    at = _place_of(selector.expression, key)
     driver = fault.example.split("/", 1)[0]
     read = next((r for r in selector.verdict.reads if r.key == key), None)
     space = read.map if read else "attributes"
@@ -222,7 +230,7 @@ def _runtime(
     if wanted in domains or _is_published(world, among, space, f"{wanted}/{key}"):
         replacement = guarded(selector.expression, key)
         yield Finding(
-            "cel.runtime_missing_key", selector.path, values, replacement=replacement
+            "cel.runtime_missing_key", selector.path, values, "", *at, replacement
         )
         return
     values["driver"] = driver
@@ -232,16 +240,16 @@ def _runtime(
         fixed = None
         if len(domains) == 1:
             fixed = selector.expression.replace(wanted, next(iter(domains)))
-        yield Finding("cel.key_other_domain", selector.path, values, replacement=fixed)
+        yield Finding("cel.key_other_domain", selector.path, values, "", *at, fixed)
         return
     other = "capacity" if space == "attributes" else "attributes"
     if wanted in _domains_with(world, other, key, driver):
         values["there"] = f'device.{other}["{wanted}"].{key}'
-        yield Finding("cel.key_published_by_none", selector.path, values, other)
+        yield Finding("cel.key_published_by_none", selector.path, values, other, *at)
         return
     values["known"] = ", ".join(_known_keys(world, space, driver))
     variant = "" if values["known"] else "none"
-    yield Finding("cel.key_published_by_none", selector.path, values, variant)
+    yield Finding("cel.key_published_by_none", selector.path, values, variant, *at)
 
 
 def _bad_literal(selector: SelectorFacts, fault: RuntimeFault) -> bool:
