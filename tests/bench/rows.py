@@ -61,7 +61,9 @@ def reference(problem: dict) -> Iterator[Callable[[], float]]:
         program.stdin.close()
 
 
-def against(problem: dict, ask: Callable[[], object]) -> tuple[float, float, float]:
+def against(
+    problem: dict, ask: Callable[[], object], rounds: int = ROUNDS
+) -> tuple[float, float, float]:
     """Return median seconds of ours and of the reference, and the median of ratios.
 
     Each of ours stands beside one of the reference, so that a busy machine is one
@@ -70,7 +72,7 @@ def against(problem: dict, ask: Callable[[], object]) -> tuple[float, float, flo
     ours, theirs = [], []
     with reference(problem) as turn:
         ask(), turn()
-        for _ in range(ROUNDS):
+        for _ in range(rounds):
             started = time.perf_counter()
             ask()
             ours.append(time.perf_counter() - started)
@@ -151,6 +153,37 @@ def rest_row() -> Iterator[Found]:
                 f"{shape} over REST: {ours * 1000:.0f} ms, allocator alone"
                 f" {theirs * 1000:.0f} ms, ratio {ratio:.2f} of at most 1.5",
             )
+
+
+def growth_row() -> Iterator[Found]:
+    """How the cost of a preview and of a load grows with the nodes.
+
+    A preview's is held against the allocator's own, a load's against a node's share
+    of a small one.
+    """
+    share = 0.0
+    for nodes in (250, 1_000, 4_000):
+        problem = problems.problem(nodes, 0, 60)
+        started = time.perf_counter()
+        cluster = load_cluster(
+            "bench",
+            problems.objects(problem),
+            kubernetes_version="1.37.2",
+            feature_gates={},
+            now=timezone.now(),
+        ).cluster
+        load = time.perf_counter() - started
+        share = share or load / nodes
+        growth = load / nodes / share
+        ours, theirs, ratio = against(
+            problem, lambda c=cluster, p=problem: preview(c, p["claims"]), 3
+        )
+        yield Found(
+            ratio <= 1.5 and growth <= 1.5,
+            f"{nodes} nodes of 8 cards: preview {ours * 1000:.0f} ms, allocator alone"
+            f" {theirs * 1000:.0f} ms, ratio {ratio:.2f} of at most 1.5; load"
+            f" {load:.1f} s, a node {growth:.2f} × its share of 250, of at most 1.5",
+        )
 
 
 def load_row() -> Iterator[Found]:
@@ -343,6 +376,7 @@ def admission_row() -> Iterator[Found]:
 ROWS: dict[str, Callable[[], Iterator[Found]]] = {
     "preview": preview_row,
     "rest": rest_row,
+    "growth": growth_row,
     "load": load_row,
     "keystroke": keystroke_row,
     "sync": sync_row,
