@@ -71,9 +71,11 @@
       ? [...valuesOf(form)].filter(([name, value]) => sent.has(name) && sent.get(name) !== value)
       : null;
   });
-  // Settled is when the new fields' own questions can be asked.
-  document.addEventListener("htmx:afterSettle", () => {
-    const form = later?.length ? document.getElementById("composer") : null;
+  // Settled is when the new fields' own questions can be asked: not before, when another
+  // part has settled.
+  document.addEventListener("htmx:afterSettle", (event) => {
+    if (event.target.id !== "composer") return;
+    const form = later?.length ? event.target : null;
     const names = new Map(later ?? []);
     later = null;
     for (const each of form?.elements ?? []) {

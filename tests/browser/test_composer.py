@@ -125,6 +125,11 @@ def test_what_is_typed_while_the_form_is_fetched_is_not_lost(page: Page, sign_in
     page.locator(f"#f-{FIRST}-selectors-0").fill(MIG)
     page.locator(f"#f-{FIRST}-count").fill("2")
     page.locator("#f-name").fill("typed-meanwhile")
+    # Another part settles just before the new form has.
+    page.evaluate("""document.addEventListener("htmx:afterSwap", () => {
+        const other = document.getElementById("availability");
+        other.dispatchEvent(new Event("htmx:afterSettle", { bubbles: true }));
+    })""")
     while not held:
         page.wait_for_timeout(50)
     with page.expect_response("**/c/demo/compose/"):
