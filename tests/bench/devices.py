@@ -50,11 +50,6 @@ class Figures:
     last: float
     streams: dict[str, Streamed]
 
-    @property
-    def grown(self) -> dict[str, int]:
-        """Bytes that a stream added, by format."""
-        return {kind: each.grown for kind, each in self.streams.items()}
-
 
 def measure() -> Figures:
     """Fill a cluster, measure over REST, and take it all back."""

@@ -333,10 +333,11 @@ def devices_row() -> Iterator[Found]:
         f"first page {found.first * 1000:.0f} ms, last {found.last * 1000:.0f} ms,"
         f" ratio {ratio:.2f} of at most 1.5",
     )
-    for kind, grown in found.grown.items():
+    for kind, each in found.streams.items():
         yield Found(
-            grown < 48 * 2**20,
-            f"{kind} of 100,000 devices: +{grown / 2**20:.0f} MB of at most 48 MB",
+            each.grown < 48 * 2**20,
+            f"{kind} of 100,000 devices, {each.size / 1e6:.1f} MB in"
+            f" {each.seconds:.1f} s: +{each.grown / 2**20:.0f} MB of at most 48 MB",
         )
 
 
