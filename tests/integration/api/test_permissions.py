@@ -11,6 +11,7 @@ role, in the order of ROLES:
 from __future__ import annotations
 
 import uuid
+from dataclasses import dataclass
 from itertools import product
 
 import pytest
@@ -383,29 +384,43 @@ def world(load_fleets, held_claims, ada, cleo, ben, dora, eli, settings):
     make_request(PUBLIC_ID, ada, cluster, now)
     make_own(PUBLIC_ID, ada, now, pk=900_001)
     people = {"ada": ada, "cleo": cleo, "ben": ben, "dora": dora, "eli": eli}
-    return {"anonymous": None, **people}
+    keys = {
+        name: Keys(token_of(each), session_of(each)) for name, each in people.items()
+    }
+    return {"anonymous": Keys("", {}), **keys}
 
 
-def send(person, name, method):
+@dataclass(frozen=True)
+class Keys:
+    """How somebody calls: a token for the API, cookies for pages; empty for nobody."""
+
+    token: str
+    cookies: dict[str, str]
+
+
+def token_of(person):
+    scopes = [scope.value for scope in Scope]
+    return make_token(user=person, name="x", scopes=scopes, days=1, now=timezone.now())[
+        1
+    ]
+
+
+def session_of(person):
+    client = Client()
+    client.force_login(person)
+    return {name: each.value for name, each in client.cookies.items()}
+
+
+def send(keys, name, method):
     """Return the status of one call; what it changes is taken back."""
     address = address_of(name)
     with transaction.atomic():
         if name.startswith("api:") and name not in PAGES:
-            token = ""
-            if person is not None:
-                token = make_token(
-                    user=person,
-                    name="x",
-                    scopes=[scope.value for scope in Scope],
-                    days=1,
-                    now=timezone.now(),
-                )[1]
             body = {} if method in ("POST", "PUT", "PATCH") else None
-            status = Caller(token).send(method, address, body).status_code
+            status = Caller(keys.token).send(method, address, body).status_code
         else:
             client = Client()
-            if person is not None:
-                client.force_login(person)
+            client.cookies.load(keys.cookies)
             answer = client.generic(method, address)
             status = answer.status_code
             if status == 302 and "/sign-in/" in answer["Location"]:
