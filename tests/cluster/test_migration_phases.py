@@ -23,14 +23,8 @@ from portal.adoption.queries.facts import stored_facts
 from tests.cluster.client import Refused
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.test_adoption import bind
-from tests.integration.adoption.walking import (
-    PLUGIN,
-    SPACE,
-    Guide,
-    Scene,
-    manifest,
-    walk,
-)
+from tests.integration.adoption.scene import PLUGIN, SPACE, Scene, manifest
+from tests.integration.adoption.walking import Guide, walk
 from tests.integration.api.conftest import call, no_counts  # noqa: F401  fixtures
 from tests.integration.claims.test_waiting import kueue
 

@@ -10,7 +10,7 @@ from inventory.gateways.transport import Call
 from inventory.gateways.transport import call as send
 from inventory.services.store import replace_kinds
 from tests.integration.adoption.conftest import call, no_counts  # noqa: F401  fixtures
-from tests.integration.adoption.walking import devices_of
+from tests.integration.adoption.scene import devices_of
 from tests.integration.claims.conftest import (  # noqa: F401  fixtures
     admin,
     cluster,

@@ -17,7 +17,8 @@ from tests.integration.adoption.test_readiness import (
     half_way,  # noqa: F401  fixture
     node,
 )
-from tests.integration.adoption.walking import NAME, Guide, Scene, walk
+from tests.integration.adoption.scene import NAME, Scene
+from tests.integration.adoption.walking import Guide, walk
 from tests.integration.watcher.servers import SimServer
 
 PAGE = "/c/demo/adoption/plan/"
