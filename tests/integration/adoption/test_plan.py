@@ -13,11 +13,11 @@ from portal.adoption.models import MigrationPlan, MigrationStep
 from portal.adoption.services.migrating import PlanChanged, make_move
 from portal.audit.queries.trail import Filters, trail
 from portal.audit.services.sealing import seal
+from tests.integration.adoption.scene import NAME, Scene
 from tests.integration.adoption.test_readiness import (
     half_way,  # noqa: F401  fixture
     node,
 )
-from tests.integration.adoption.scene import NAME, Scene
 from tests.integration.adoption.walking import Guide, walk
 from tests.integration.watcher.servers import SimServer
 
