@@ -165,7 +165,11 @@ def card_document(node: str, row: CardRow, placements: list[PlacementRow]) -> Js
             "largest": row.largest,
         },
         "largestProfile": row.largest_profile or None,
-        "memorySlices": {"total": row.cell_count, "taken": row.cells_taken}
+        "memorySlices": {
+            "total": row.cell_count,
+            "taken": row.cells_taken,
+            "unavailable": row.cells_unavailable,
+        }
         if row.cell_count
         else None,
         "computeSlices": {"total": row.compute[1], "taken": row.compute[0]}

@@ -135,6 +135,12 @@ class Taken(s.Serializer[Any]):
     taken = s.IntegerField()
 
 
+class TakenSlices(Taken):
+    unavailable = s.IntegerField(
+        help_text="Of those not taken, how many no placement that can be had covers."
+    )
+
+
 class CardReason(s.Serializer[Any]):
     code = s.CharField()
     detail = s.CharField(allow_blank=True)
@@ -174,7 +180,7 @@ class Card(s.Serializer[Any]):
     inUse = s.BooleanField()
     memory = CardMemory()
     largestProfile = s.CharField(allow_null=True)
-    memorySlices = Taken(allow_null=True)
+    memorySlices = TakenSlices(allow_null=True)
     computeSlices = Taken(
         allow_null=True, help_text="Of MIG; which of them is in use is not published."
     )

@@ -227,14 +227,7 @@ def _unplaced(occupancy: Occupancy) -> int:
     card = occupancy.card
     if not occupancy.usable or not card.cell_count or not card.total:
         return 0
-    reached = {
-        cell
-        for p in occupancy.placements
-        if p.state == "possible"
-        for cell in (p.part.cells or range(card.cell_count))
-    }
-    free = card.cell_count - len(occupancy.taken_cells | reached)
-    return card.total * free // card.cell_count
+    return card.total * occupancy.cells_unavailable // card.cell_count
 
 
 def whole_use(occupancy: Occupancy, needs: Needs) -> tuple[int, int | None] | None:

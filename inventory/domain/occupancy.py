@@ -62,9 +62,15 @@ class Occupancy:
         return len(self.taken_cells)
 
     @property
-    def free_cells(self) -> int:
-        """Memory slices that nobody holds; some may have no placement."""
-        return self.card.cell_count - self.cells_taken
+    def cells_unavailable(self) -> int:
+        """How many memory slices nobody holds and no placement that is free covers."""
+        reached = {
+            cell
+            for p in self.placements
+            if p.state == "possible"
+            for cell in (p.part.cells or range(self.card.cell_count))
+        }
+        return self.card.cell_count - len(self.taken_cells | reached)
 
     def state_of(self, driver: str, pool: str, device: str) -> str:
         """Return a part's state: possible, blocked, taken or unavailable; "" for none."""

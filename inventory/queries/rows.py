@@ -104,6 +104,8 @@ class CardRow:
     usable: bool
     cell_count: int
     cells_taken: int
+    # Neither taken nor in a placement that can be had.
+    cells_unavailable: int
     blocked_cells: int
     # (taken, of); None where it is not cut into compute slices.
     compute: tuple[int, int] | None
@@ -171,6 +173,7 @@ def card_row(
         usable=occupancy.usable,
         cell_count=card.cell_count,
         cells_taken=occupancy.cells_taken,
+        cells_unavailable=occupancy.cells_unavailable,
         blocked_cells=int(bar.blocked) if card.cell_count else 0,
         compute=(compute.taken, int(compute.units)) if compute else None,
         compute_pieces=tuple(_piece(s, compute, viewer) for s in compute.segments)

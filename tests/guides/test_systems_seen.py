@@ -85,8 +85,8 @@ def test_s11_memory_slices_of_every_gpu(load_fleets, api):
 
     first, second = items(api, "cards")
 
-    assert first["memorySlices"] == {"total": 8, "taken": 4}
-    assert second["memorySlices"] == {"total": 8, "taken": 0}
+    assert first["memorySlices"] == {"total": 8, "taken": 4, "unavailable": 0}
+    assert second["memorySlices"] == {"total": 8, "taken": 0, "unavailable": 0}
     assert first["largestProfile"] in ("3g.40gb", "4g.40gb")
     assert [each["claim"] for each in first["holders"]] == ["half"]
     assert 0 < first["memory"]["available"] < second["memory"]["available"]

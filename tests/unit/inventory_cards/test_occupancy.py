@@ -62,7 +62,7 @@ def test_occupancy_of_fragmented_mig_draws_slices():
     ]
     assert states(first, "3g.40gb") == {0: "blocked", 4: "blocked"}
     assert states(first, "2g.20gb") == {0: "blocked", 2: "possible", 4: "blocked"}
-    assert first.cells_taken == 3
+    assert (first.cells_taken, first.cells_unavailable) == (3, 0)
     assert first.largest == 20096 * MIB or first.largest == 19968 * MIB
     assert first.allocated == 3 * 9984 * MIB
 
@@ -85,6 +85,7 @@ def test_occupancy_of_slot_without_placement_is_blocked():
 
     assert bar(first)[-1] == ("blocked", 1, "")
     assert drawn(first).blocked == 1
+    assert (first.cells_unavailable, second.cells_unavailable) == (1, 0)
     assert first.largest == 0
 
 
