@@ -44,13 +44,13 @@ def test_the_plan_works_without_script(no_script, sign_in):
     page = no_script.new_page()
     sign_in(page, "dora@platform")
     page.goto(PAGE)
-    canary = page.locator("details#canary")
-    expect(canary.locator("pre").first).to_be_hidden()
-    canary.locator("summary").click()
-    expect(canary.locator("pre").first).to_contain_text("kubectl apply")
+    mapping = page.locator("details#mapping")
+    expect(mapping.locator("pre").first).to_be_hidden()
+    mapping.locator("summary").click()
+    expect(mapping.locator("pre").first).to_be_visible()
     with page.expect_download() as saved:
-        canary.get_by_role("link", name="nodepool.yaml").click()
-    assert "nvidia.com/dra-enabled" in saved.value.path().read_text()
+        mapping.get_by_role("link", name="probe-pod.yaml").click()
+    assert "nvidia.com/gpu" in saved.value.path().read_text()
 
 
 def test_an_admin_asks_what_workloads_need_and_the_owner_tells(page, sign_in, axe):
