@@ -29,14 +29,20 @@ from tests.integration.approvals.test_ending import (  # noqa: F401
     test_it_ends_although_its_requester_has_lost_every_right,
     test_taking_the_label_away_ends_nothing_but_revoking_does,
 )
-from tests.integration.claims.conftest import admin, cluster  # noqa: F401  fixtures
+from tests.integration.claims.conftest import cluster  # noqa: F401  fixtures
+from tests.integration.claims.objects import prepared
 
 pytestmark = [pytest.mark.cluster, pytest.mark.django_db]
 
 
-@pytest.fixture(scope="session", params=["1.34.4", "1.37.2"])
+@pytest.fixture(scope="module", params=["1.34.4", "1.37.2"])
 def kubeconfigs(request):
     """Yield the kubeconfigs of a control plane's administrator and of the portal."""
     with ControlPlane(request.param) as plane:
         names = (credentials.ADMIN, "slicewise")
         yield tuple(plane.kubeconfig(name).read_text() for name in names)
+
+
+@pytest.fixture(scope="module")
+def admin(kubeconfigs):
+    return prepared(kubeconfigs[0])

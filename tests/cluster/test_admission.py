@@ -11,7 +11,7 @@ from django.utils import timezone
 from claims.services.starting import start_pod
 from inventory.domain.kinds import BY_NAME
 from inventory.gateways.errors import KubeError, NotFound
-from inventory.gateways.kube import AS_ITSELF, Identity, Kube
+from inventory.gateways.kube import Identity, Kube
 from inventory.gateways.kubeconfig import connect
 from inventory.services.store import replace_kinds
 from portal.admission.models import AdmissionDecision, AdmittedClaim
@@ -32,7 +32,7 @@ from tests.integration.approvals.test_ending import (  # noqa: F401
     test_taking_the_label_away_ends_nothing_but_revoking_does,
 )
 from tests.integration.claims.conftest import cluster  # noqa: F401  fixtures
-from tests.integration.claims.objects import manifest_of
+from tests.integration.claims.objects import manifest_of, prepared
 
 pytestmark = [pytest.mark.cluster, pytest.mark.django_db(transaction=True)]
 SPACE = "gpu-monitoring"
@@ -56,11 +56,7 @@ def kubeconfigs(plane):
 
 @pytest.fixture(scope="module")
 def admin(kubeconfigs):
-    from tests.integration.claims.objects import prepare
-
-    connection = connect("demo", kubeconfigs[0])
-    prepare(connection)
-    return Kube(connection, AS_ITSELF)
+    return prepared(kubeconfigs[0])
 
 
 @pytest.fixture(autouse=True)

@@ -22,13 +22,12 @@ from tests.cluster.controlplane import ControlPlane
 from tests.cluster.domains import tended_domains
 from tests.guides.manifests import compute_domain_crd
 from tests.integration.claims.conftest import (  # noqa: F401  fixtures
-    admin,
     cluster,
     no_pods,
     observe,
     until,
 )
-from tests.integration.claims.objects import _binding, _rbac_path
+from tests.integration.claims.objects import _binding, _rbac_path, prepared
 from tests.integration.claims.test_domains import (  # noqa: F401  fixtures and tests
     ask,
     channels,
@@ -45,7 +44,7 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def kubeconfigs():
     """Yield the kubeconfigs of a control plane's administrator and of the portal."""
     with ControlPlane("1.37.2") as plane:
@@ -54,6 +53,11 @@ def kubeconfigs():
         texts = tuple(plane.kubeconfig(name).read_text() for name in names)
         with tended_domains(Kube(connect("domains", texts[0]), AS_ITSELF)):
             yield texts
+
+
+@pytest.fixture(scope="module")
+def admin(kubeconfigs):
+    return prepared(kubeconfigs[0])
 
 
 @pytest.mark.usefixtures("channels")
@@ -98,7 +102,7 @@ STRATEGIC = "application/strategic-merge-patch+json"
 def test_what_others_left_is_sent_and_what_was_sent_can_be_labelled(
     cluster,  # noqa: F811
     ada,
-    admin,  # noqa: F811
+    admin,
     until,  # noqa: F811
 ):
     name = domain()["metadata"]["name"]

@@ -27,7 +27,7 @@ REAL = [
 Starter = Callable[[str], Any]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def start_once() -> Iterator[Starter]:
     """Return a function that gives the one server of a name."""
     running: dict[str, Any] = {}
@@ -41,7 +41,7 @@ def start_once() -> Iterator[Starter]:
         yield get
 
 
-@pytest.fixture(scope="session", params=[*wanted([SIMULATED]), *REAL])
+@pytest.fixture(scope="package", params=[*wanted([SIMULATED]), *REAL])
 def api(request: pytest.FixtureRequest, start_once: Starter) -> Server:
     """Return each server in turn."""
     if request.param == SIMULATED and not importlib.util.find_spec(
@@ -51,7 +51,7 @@ def api(request: pytest.FixtureRequest, start_once: Starter) -> Server:
     return start_once(request.param)
 
 
-@pytest.fixture(scope="session", params=REAL)
+@pytest.fixture(scope="package", params=REAL)
 def real(request: pytest.FixtureRequest, start_once: Starter) -> RealServer:
     """Return each real server in turn: for what the simulated one does not check."""
     return start_once(request.param)

@@ -157,7 +157,7 @@ class World:
         self.until(lambda: not self.claims())
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def plane_of() -> Iterator[Callable[[Setting], ControlPlane]]:
     """Return a function that gives a setting's one control plane, filled."""
     running: dict[str, ControlPlane] = {}

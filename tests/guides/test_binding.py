@@ -25,7 +25,7 @@ FLEET = "composable-gpu-binding-conditions"
 TIMEOUT_SECONDS = 12
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def plane_of(tmp_path_factory) -> Iterator[Callable[..., ControlPlane]]:
     """Return a function that gives a setting's control plane: its scheduler hurries."""
     running: dict[str, ControlPlane] = {}

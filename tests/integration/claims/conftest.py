@@ -13,11 +13,9 @@ from django.utils import timezone
 
 from inventory.domain.kinds import BY_NAME
 from inventory.gateways.errors import NotFound
-from inventory.gateways.kube import AS_ITSELF, Kube
-from inventory.gateways.kubeconfig import connect
 from tests.cluster import credentials
 from tests.cluster.controlplane import ControlPlane
-from tests.integration.claims.objects import manifest_of, prepare
+from tests.integration.claims.objects import manifest_of, prepared
 from tests.integration.watcher.servers import SimServer
 
 OBSERVED = ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "Pod")
@@ -47,9 +45,7 @@ def kubeconfigs(tmp_path_factory):
 @pytest.fixture(scope="session")
 def admin(kubeconfigs):
     """Return the server as its administrator, with what the tests need in it."""
-    connection = connect("demo", kubeconfigs[0])
-    prepare(connection)
-    return Kube(connection, AS_ITSELF)
+    return prepared(kubeconfigs[0])
 
 
 @pytest.fixture

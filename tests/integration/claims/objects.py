@@ -11,6 +11,7 @@ import yaml
 from inventory.domain.kinds import BY_NAME
 from inventory.gateways.errors import AlreadyExists
 from inventory.gateways.kube import AS_ITSELF, Kube
+from inventory.gateways.kubeconfig import connect
 from inventory.gateways.transport import Call, call
 
 ROLES = Path(__file__).parents[3] / "deploy" / "rbac.yaml"
@@ -19,6 +20,13 @@ GROUPS = {
     "gpu-monitoring": "slicewise:orchid",
     "maple-lab": "slicewise:maple",
 }
+
+
+def prepared(kubeconfig):
+    """Return a server as its administrator, with what the tests need in it."""
+    connection = connect("demo", kubeconfig)
+    prepare(connection)
+    return Kube(connection, AS_ITSELF)
 
 
 def prepare(connection):

@@ -218,8 +218,12 @@ def test_old_samples_do_not_pass_for_new_ones(sampled, scrape):
 
 
 def test_rules_of_admission_and_calls_of_the_advisor_are_counted(scrape):
-    rule = GuardRule.objects.get(name="tenant-budgets")
-    GuardCount.objects.filter(rule=rule).update(seen=7, warned=2, denied=1)
+    now = {"changed_by": "dora", "changed_at": timezone.now()}
+    rule, _made = GuardRule.objects.update_or_create(
+        name="tenant-budgets", defaults=now
+    )
+    counted = {"seen": 7, "warned": 2, "denied": 1}
+    GuardCount.objects.update_or_create(rule=rule, defaults=counted)
     counting.count(CALLS, 3, answer="none")
     counting.observe(DURATION, 0.004, webhook="validate")
     counting.flush()

@@ -29,7 +29,7 @@ from tests.integration.watcher.servers import RealServer, SimServer
 NEWEST = list(supported_versions().values())[-1]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def planes() -> Iterator[Callable[[str], RealServer]]:
     """Return a function that gives a version's one control plane of these tests."""
     running: dict[str, RealServer] = {}
