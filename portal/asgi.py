@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 
 from django.core.asgi import get_asgi_application
@@ -14,11 +13,10 @@ application = get_asgi_application()
 
 # What this process counts is added to the sums; see portal.core.counting.
 from portal.core import counting  # noqa: E402  once Django is set up
+from portal.core.garbage import spare_what_is_imported  # noqa: E402
 
 counting.start()
 
 # What is imported stays; without this, collecting a request's garbage looks at it all.
 _ = get_resolver().url_patterns
-gc.collect()
-gc.freeze()
-gc.set_threshold(20_000, 10, 10)
+spare_what_is_imported()

@@ -9,9 +9,12 @@ Source: resource.k8s.io/v1.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from inventory.domain.quantity import BadQuantity, parse_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Json = dict[str, Any]
 
@@ -68,11 +71,6 @@ def pool_key(slice_body: Json) -> str:
     return f"{spec.get('driver', '')}/{_dict(spec.get('pool')).get('name', '')}"
 
 
-def qualified(key: str, driver: str) -> str:
-    """Return an attribute or capacity key with its domain, the driver's by default."""
-    return key if "/" in key else f"{driver}/{key}"
-
-
 def parse_pool(
     slices: list[Json], *, combined_allowed: bool
 ) -> tuple[PoolValue, list[DeviceValue]]:
@@ -91,11 +89,7 @@ def parse_pool(
     spec = _dict(current[0].get("spec"))
     driver = str(spec.get("driver", ""))
     name = str(_dict(spec.get("pool")).get("name", ""))
-    devices = [
-        _device(device, body, driver, name)
-        for body in current
-        for device in _dicts(_dict(body.get("spec")).get("devices"))
-    ]
+    devices = [device for body in current for device in _devices(body, driver, name)]
     expected = _int(_dict(spec.get("pool")).get("resourceSliceCount"))
     verdict, problem = _verdict(current, devices, combined_allowed=combined_allowed)
     node_names = {_node_of(body) for body in current}
@@ -189,29 +183,34 @@ def _unknown_counters(slices: list[Json], devices: list[DeviceValue]) -> str | N
     return None
 
 
-def _device(device: Json, body: Json, driver: str, pool: str) -> DeviceValue:
-    capacity = {
-        qualified(str(key), driver): value
-        for key, value in _dict(device.get("capacity")).items()
+def _devices(body: Json, driver: str, pool: str) -> Iterator[DeviceValue]:
+    """Yield a slice's devices; tens of thousands of them come at once."""
+    slice_name = str(_dict(body.get("metadata")).get("name", ""))
+    node_name = _node_of(body)
+    for device in _dicts(_dict(body.get("spec")).get("devices")):
+        capacity = _by_full_name(device.get("capacity"), driver)
+        yield DeviceValue(
+            driver=driver,
+            pool=pool,
+            name=str(device.get("name", "")),
+            slice_name=slice_name,
+            node_name=str(device.get("nodeName") or node_name),
+            attributes=_by_full_name(device.get("attributes"), driver),
+            capacity=capacity,
+            consumes_counters=_dicts(device.get("consumesCounters")),
+            taints=_dicts(device.get("taints")),
+            allow_multiple_allocations=device.get("allowMultipleAllocations") is True,
+            memory_bytes=_memory(capacity, driver),
+        )
+
+
+def _by_full_name(values: Any, driver: str) -> Json:
+    """Return the objects among values, each key with its domain: the driver's if none."""
+    return {
+        key if "/" in (key := str(given)) else f"{driver}/{key}": value
+        for given, value in _dict(values).items()
         if isinstance(value, dict)
     }
-    return DeviceValue(
-        driver=driver,
-        pool=pool,
-        name=str(device.get("name", "")),
-        slice_name=str(_dict(body.get("metadata")).get("name", "")),
-        node_name=str(device.get("nodeName") or _node_of(body)),
-        attributes={
-            qualified(str(key), driver): value
-            for key, value in _dict(device.get("attributes")).items()
-            if isinstance(value, dict)
-        },
-        capacity=capacity,
-        consumes_counters=_dicts(device.get("consumesCounters")),
-        taints=_dicts(device.get("taints")),
-        allow_multiple_allocations=device.get("allowMultipleAllocations") is True,
-        memory_bytes=_memory(capacity, driver),
-    )
 
 
 def _memory(capacity: Json, driver: str) -> int | None:

@@ -7,38 +7,28 @@ derived again, and listeners are told at commit. No network call in here.
 
 from __future__ import annotations
 
-import itertools
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-import orjson
 from django.db import connection, transaction
 from django.db.models import F, Q
 from django.utils.translation import gettext as _
 
-from inventory.domain import gates
 from inventory.domain.changes import Change, change_of, is_unsafe
-from inventory.domain.parse import (
-    DeviceValue,
-    PoolValue,
-    parse_allocations,
-    parse_pool,
-    pool_key,
+from inventory.domain.parse import pool_key
+from inventory.models import Cluster, Device, KubeObject
+from inventory.services.deriving import (
+    BATCH,
+    as_json,
+    derive_allocations,
+    derive_pools,
 )
-from inventory.models import Allocation, Cluster, Device, KubeObject, Pool
 from portal.core.errors import PortalError
 from portal.core.wake import notify
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from datetime import datetime
-
-BATCH = 500
-POOLS_AT_ONCE = 200
-_DEVICE_COLUMNS = (
-    "cluster_id, driver, pool, name, slice_name, node_name, attributes, capacity,"
-    " consumes_counters, taints, allow_multiple_allocations, memory_bytes"
-)
 
 
 class TooMuchChange(PortalError):
@@ -133,8 +123,8 @@ def _write(
     pools = {stored[c.key][3] for c in news if c.key in stored} | {
         pool_key(c.body) for c in news if c.kind == "ResourceSlice" and c.body
     }
-    _derive_pools(cluster, pools - {""}, news)
-    _derive_allocations(cluster, [c for c in news if c.kind == "ResourceClaim"])
+    derive_pools(cluster, pools - {""}, news)
+    derive_allocations(cluster, [c for c in news if c.kind == "ResourceClaim"])
     kinds = sorted({change.kind for change in news})
     notify(cluster=cluster.name, revision=cluster.revision, kinds=kinds)
     return cluster.revision
@@ -192,6 +182,12 @@ def _is_new(change: Change, stored: tuple[str, str, bool, str, bool] | None) -> 
     return (uid, version) != (metadata.get("uid"), metadata.get("resourceVersion"))
 
 
+# From so many on, objects that are new are copied: a third of the time.
+MANY = 50
+_OBJECT_COLUMNS = (
+    "cluster_id, kind, namespace, name, uid, resource_version, pool, body, revision,"
+    " seen_at"
+)
 # One statement for one row and for hundreds, sent as one JSON document.
 _UPSERT = """
 INSERT INTO inventory_kubeobject
@@ -212,16 +208,34 @@ ON CONFLICT (cluster_id, kind, namespace, name) DO UPDATE SET
 def _write_objects(
     cluster: Cluster, news: list[Change], stored: _Stored, *, now: datetime
 ) -> None:
+    added = [change for change in news if change.key not in stored]
+    if len(added) >= MANY:
+        _copy_objects(cluster, added, stored, now=now)
+        news = [change for change in news if change.key in stored]
     for start in range(0, len(news), BATCH):
         rows = [_row(change, stored) for change in news[start : start + BATCH]]
         values: dict[str, Any] = {
             "cluster": cluster.pk,
             "revision": cluster.revision,
             "now": now,
-            "rows": _json(rows),
+            "rows": as_json(rows),
         }
         with connection.cursor() as cursor:
             cursor.execute(_UPSERT, values)
+
+
+def _copy_objects(
+    cluster: Cluster, added: list[Change], stored: _Stored, *, now: datetime
+) -> None:
+    """Write objects that no row is of; the cluster's lock keeps others from them."""
+    statement = f"COPY inventory_kubeobject ({_OBJECT_COLUMNS}) FROM STDIN"
+    with connection.cursor() as cursor, cursor.copy(statement) as copy:
+        for change in added:
+            row = _row(change, stored)
+            kept = [row[name] for name in ("kind", "namespace", "name", "uid")]
+            body = as_json(row["body"])
+            kept += [row["version"], row["pool"], body, cluster.revision, now]
+            copy.write_row((cluster.pk, *kept))
 
 
 def _row(change: Change, stored: _Stored) -> dict[str, Any]:
@@ -243,139 +257,3 @@ def _pool_of(change: Change, stored: _Stored) -> str:
     if change.body is not None and change.kind == "ResourceSlice":
         return pool_key(change.body)
     return stored[change.key][3] if change.key in stored else ""
-
-
-def _json(value: Any) -> str:
-    return orjson.dumps(value).decode()
-
-
-def _derive_pools(cluster: Cluster, keys: set[str], news: list[Change]) -> None:
-    """Derive Pool and Device rows again for pools given as `driver/pool`.
-
-    Slices that just came are at hand; only their pools' others are read. A part at
-    a time: the devices of a large cluster need not be in memory at once.
-    """
-    at_hand: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for change in news:
-        if change.kind == "ResourceSlice" and change.body:
-            at_hand[pool_key(change.body)].append(change.body)
-    names = {change.name for change in news if change.kind == "ResourceSlice"}
-    ordered = sorted(keys)
-    for start in range(0, len(ordered), POOLS_AT_ONCE):
-        part = ordered[start : start + POOLS_AT_ONCE]
-        slices = {key: at_hand.pop(key, []) for key in part}
-        _add_others(cluster, slices, names)
-        _derive_some(cluster, slices)
-
-
-def _add_others(
-    cluster: Cluster, slices: dict[str, list[dict[str, Any]]], names: set[str]
-) -> None:
-    """Add the stored slices of these pools that are not among `names`."""
-    rows = KubeObject.objects.filter(
-        cluster=cluster, pool__in=list(slices), deleted_at=None
-    )
-    others = [pk for pk, name in rows.values_list("pk", "name") if name not in names]
-    for key, body in rows.filter(pk__in=others).values_list("pool", "body"):
-        slices[key].append(body)
-
-
-def _derive_some(cluster: Cluster, slices: dict[str, list[dict[str, Any]]]) -> None:
-    combined = gates.supported_minor(cluster.kubernetes_version) == gates.OLDEST_MINOR
-    parsed = [
-        parse_pool(bodies, combined_allowed=combined)
-        for bodies in slices.values()
-        if bodies
-    ]
-    _delete_pools(cluster, set(slices))
-    Pool.objects.bulk_create(
-        [_pool_row(cluster, pool) for pool, _devices in parsed], batch_size=BATCH
-    )
-    _copy_devices(cluster, itertools.chain.from_iterable(d for _pool, d in parsed))
-
-
-def _delete_pools(cluster: Cluster, keys: set[str]) -> None:
-    pairs = [key.split("/", 1) for key in keys]
-    drivers, names = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-    with connection.cursor() as cursor:
-        for table, column in (("inventory_pool", "name"), ("inventory_device", "pool")):
-            cursor.execute(
-                f"DELETE FROM {table} USING unnest(%s::text[], %s::text[]) AS k(d, p)"  # noqa: S608  two constants
-                f" WHERE cluster_id = %s AND driver = k.d AND {column} = k.p",
-                [drivers, names, cluster.pk],
-            )
-
-
-def _pool_row(cluster: Cluster, pool: PoolValue) -> Pool:
-    return Pool(
-        cluster=cluster,
-        driver=pool.driver,
-        name=pool.name,
-        generation=pool.generation,
-        expected_slice_count=pool.expected_slice_count,
-        seen_slice_count=pool.seen_slice_count,
-        node_name=pool.node_name,
-        verdict=pool.verdict,
-        problem=pool.problem,
-    )
-
-
-def _copy_devices(cluster: Cluster, devices: Iterator[DeviceValue]) -> None:
-    """Write device rows by COPY: tens of thousands in a second."""
-    with connection.cursor() as cursor:
-        statement = f"COPY inventory_device ({_DEVICE_COLUMNS}) FROM STDIN"
-        with cursor.copy(statement) as copy:
-            for device in devices:
-                copy.write_row(_device_row(cluster, device))
-
-
-def _device_row(cluster: Cluster, device: DeviceValue) -> tuple[Any, ...]:
-    return (
-        cluster.pk,
-        device.driver,
-        device.pool,
-        device.name,
-        device.slice_name,
-        device.node_name,
-        _json(device.attributes),
-        _json(device.capacity),
-        _json(device.consumes_counters),
-        _json(device.taints),
-        device.allow_multiple_allocations,
-        device.memory_bytes,
-    )
-
-
-def _derive_allocations(cluster: Cluster, changes: list[Change]) -> None:
-    """Replace the Allocation rows of the claims that changed."""
-    for batch in _batches(changes):
-        where = Q()
-        for change in batch:
-            where |= Q(claim_namespace=change.namespace, claim_name=change.name)
-        Allocation.objects.filter(where, cluster=cluster).delete()
-        Allocation.objects.bulk_create(
-            row for change in batch for row in _allocation_rows(cluster, change)
-        )
-
-
-def _batches(changes: list[Change]) -> Iterator[list[Change]]:
-    for start in range(0, len(changes), BATCH):
-        yield changes[start : start + BATCH]
-
-
-def _allocation_rows(cluster: Cluster, change: Change) -> Iterator[Allocation]:
-    metadata = (change.body or {}).get("metadata") or {}
-    for value in parse_allocations(change.body or {}):
-        yield Allocation(
-            cluster=cluster,
-            claim_namespace=change.namespace,
-            claim_name=change.name,
-            claim_uid=str(metadata.get("uid") or ""),
-            device_request=value.device_request,
-            driver=value.driver,
-            pool=value.pool,
-            device=value.device,
-            share_id=value.share_id,
-            consumed_capacity=value.consumed_capacity,
-            admin_access=value.admin_access,
-        )

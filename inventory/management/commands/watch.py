@@ -14,6 +14,7 @@ from inventory.services.watching.fleet import Watchers, accept_removals
 from portal.core import counting, logs
 from portal.core.commands import PortalCommand
 from portal.core.errors import PortalError
+from portal.core.garbage import spare_what_is_imported
 from portal.core.heartbeats import beat
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class Command(PortalCommand):
             return self._accept(clusters)
         logs.configure()
         counting.start()
+        spare_what_is_imported()
         stop = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stop.set())
