@@ -7,7 +7,12 @@ from django.db import connection
 
 from inventory.domain.changes import Change, change_of
 from inventory.models import Allocation, Cluster, Device, KubeObject, Pool
-from inventory.services.store import TooMuchChange, apply_changes, replace_kinds
+from inventory.services.store import (
+    MANY,
+    TooMuchChange,
+    apply_changes,
+    replace_kinds,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -142,6 +147,29 @@ def test_replace_kinds_buries_what_is_not_listed(cluster, now):
 
     assert set(Device.objects.values_list("pool", flat=True)) == {"p1"}
     assert Allocation.objects.count() == 1
+
+
+def test_many_new_objects_are_stored_as_few_are(cluster, now):
+    wanted = [
+        a_slice(f"s{i}", node=f"n{i}", pool=f"p{i}", version="2")
+        for i in range(MANY + 3)
+    ]
+    before = [a_slice(f"s{i}", node=f"n{i}", pool=f"p{i}") for i in range(3)]
+    apply_changes(cluster, map(change_of, before), now=now)
+    revision = replace_kinds(cluster, {"ResourceSlice": wanted}, now=now)
+    stored = KubeObject.objects.values_list(
+        *("name", "namespace", "uid", "resource_version", "pool", "body"),
+        *("revision", "seen_at", "deleted_at"),
+    )
+    assert {row[0]: row[1:] for row in stored} == {
+        f"s{i}": (
+            *("", f"uid-s{i}", "2", f"gpu.nvidia.com/p{i}", body),
+            *(revision, now, None),
+        )
+        for i, body in enumerate(wanted)
+    }
+    assert Pool.objects.count() == len(wanted)
+    assert Device.objects.count() == 2 * len(wanted)
 
 
 def test_replace_kinds_refuses_to_lose_many_devices(cluster, now):
