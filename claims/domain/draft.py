@@ -317,7 +317,7 @@ def _derived(fields: _Fields, i: int, j: int) -> Iterator[tuple[str, str]]:
     prefix = alternative_field(i, j, "derived")
     for k in fields.positions(prefix, "-name"):
         name = fields.text(f"{prefix}-{k}-name").strip()
-        yield name, fields.text(f"{prefix}-{k}-expression").strip()
+        yield name, fields.text(f"{prefix}-{k}-expression")
 
 
 def selector_at(draft: Draft, name: str) -> tuple[str, str] | None:

@@ -42,6 +42,7 @@ logger = structlog.get_logger(__name__)
 
 # An object of etcd is at most 1.5 MiB; a review holds it, and on an update twice.
 MOST_BYTES = 4 * 1024 * 1024
+MOST_TOLD = 400  # characters
 DURATION = "slicewise_admission_review_duration_seconds"
 
 
@@ -178,5 +179,6 @@ def _judged(judge: Judge, review: Review) -> Verdict:
 
 
 def refused(status: int, message: str) -> Answer:
-    """Return why there is no verdict."""
-    return Answer(status, f"{message}\n".encode(), "text/plain")
+    """Return why there is no verdict, in a line; what was sent may be quoted in it."""
+    told = message if len(message) <= MOST_TOLD else f"{message[:MOST_TOLD]}…"
+    return Answer(status, f"{told}\n".encode(), "text/plain")

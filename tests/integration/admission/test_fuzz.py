@@ -111,6 +111,14 @@ def test_any_review_is_answered(fleet_cluster, post, capsys, document, endpoint)
     assert "Traceback" not in logged
 
 
+def test_a_refusal_quotes_little_of_what_was_sent(fleet_cluster, post):
+    sent = review({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}})
+    sent["request"]["kind"]["group"] = "한" * 10_000
+    response = post("/admission/validate", sent)
+    assert response.status_code == 400
+    assert 400 < len(response.content) < 2000
+
+
 def test_a_review_nested_too_deep_is_refused(fleet_cluster, post):
     for deep in (b"[" * 100_000, b'{"a":' * 100_000):
         assert post("/admission/validate", deep).status_code == 400

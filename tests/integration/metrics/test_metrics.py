@@ -218,9 +218,9 @@ def test_old_samples_do_not_pass_for_new_ones(sampled, scrape):
 
 
 def test_rules_of_admission_and_calls_of_the_advisor_are_counted(scrape):
-    now = {"changed_by": "dora", "changed_at": timezone.now()}
+    fields = {"kind": "budgets", "mode": "deny", "changed_by": "dora"}
     rule, _made = GuardRule.objects.update_or_create(
-        name="tenant-budgets", defaults=now
+        name="tenant-budgets", defaults=fields | {"changed_at": timezone.now()}
     )
     counted = {"seen": 7, "warned": 2, "denied": 1}
     GuardCount.objects.update_or_create(rule=rule, defaults=counted)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 
 from claims.domain.compose import to_manifest
 from claims.domain.draft import AlternativeDraft, Draft, RequestDraft, from_fields
@@ -29,7 +29,11 @@ def asking(count, **changes):
     )
 
 
+INDENTED = AlternativeDraft("a", "gpu", derived=(("size", " 0"),))
+
+
 @given(drafts())
+@example(Draft(name="a", requests=(RequestDraft("a", alternatives=(INDENTED,)),)))
 def test_a_draft_survives_being_fields(draft):
     assert to_manifest(from_fields(to_fields(draft))) == to_manifest(draft)
 
