@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from inventory.domain.node_selectors import selects
-from inventory.domain.node_taints import repelling
+from inventory.domain.tolerations import repelling
 from simcluster.kinds import Object
 
 

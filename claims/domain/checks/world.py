@@ -14,6 +14,7 @@ from inventory.domain.parse import (
     parse_pool,
     pool_key,
 )
+from inventory.domain.tolerations import tolerates
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -112,23 +113,6 @@ def expressions_of(device_class: Json) -> list[str]:
 def id_of(value: AllocationValue) -> str:
     """Return the device id of an allocation."""
     return f"{value.driver}/{value.pool}/{value.device}"
-
-
-def tolerates(toleration: Json, taint: Json) -> bool:
-    """Return whether a toleration covers a taint.
-
-    Source: k8s.io/api resource/v1 DeviceToleration: an empty key with Exists
-    matches every key, an empty effect every effect; Equal is the default.
-    """
-    if toleration.get("effect") and toleration["effect"] != taint.get("effect"):
-        return False
-    operator = toleration.get("operator") or "Equal"
-    key = toleration.get("key") or ""
-    if key and key != taint.get("key"):
-        return False
-    if operator == "Exists":
-        return True
-    return bool(key) and (toleration.get("value") or "") == (taint.get("value") or "")
 
 
 def taint_text(taint: Json) -> str:

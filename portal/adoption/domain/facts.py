@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from inventory.domain.node_selectors import selects
-from inventory.domain.node_taints import repelling
+from inventory.domain.tolerations import repelling
 
 Json = dict[str, Any]
 Version = tuple[int, int, int]
