@@ -90,16 +90,43 @@ func (s *store) ask(ctx context.Context, body allocateBody) (*question, error) {
 		q.nodes = append(q.nodes, node)
 	}
 	q.slices = taintedSlices(ctx, world, gates, q.kit.cache)
-	q.state = structured.AllocatedState{
-		AllocatedDevices: sets.New[structured.DeviceID](), AllocatedSharedDeviceIDs: sets.New[structured.SharedDeviceID](),
-		AggregatedCapacity: structured.NewConsumedCapacityCollection(),
-	}
-	for _, claim := range slices.Concat(world.claims, q.claims) {
-		if claim.Status.Allocation != nil {
-			take(q.state, claim.Status.Allocation, q.features.ConsumableCapacity)
+	q.state = world.taken(q.features.ConsumableCapacity)
+	if slices.ContainsFunc(q.claims, func(c *resourceapi.ResourceClaim) bool { return c.Status.Allocation != nil }) {
+		q.state = cloned(q.state)
+		for _, claim := range q.claims {
+			if claim.Status.Allocation != nil {
+				take(q.state, claim.Status.Allocation, q.features.ConsumableCapacity)
+			}
 		}
 	}
 	return q, nil
+}
+
+func cloned(s structured.AllocatedState) structured.AllocatedState {
+	return structured.AllocatedState{
+		AllocatedDevices: s.AllocatedDevices.Clone(), AllocatedSharedDeviceIDs: s.AllocatedSharedDeviceIDs.Clone(),
+		AggregatedCapacity: s.AggregatedCapacity.Clone(),
+	}
+}
+
+// taken is what all claims of the snapshot hold. It is counted once, and never changed.
+func (s *snapshot) taken(consumable bool) structured.AllocatedState {
+	at := &s.held[0]
+	if consumable {
+		at = &s.held[1]
+	}
+	at.Do(func() {
+		at.state = structured.AllocatedState{
+			AllocatedDevices: sets.New[structured.DeviceID](), AllocatedSharedDeviceIDs: sets.New[structured.SharedDeviceID](),
+			AggregatedCapacity: structured.NewConsumedCapacityCollection(),
+		}
+		for _, claim := range s.claims {
+			if claim.Status.Allocation != nil {
+				take(at.state, claim.Status.Allocation, consumable)
+			}
+		}
+	})
+	return at.state
 }
 
 func (q *question) allocator(ctx context.Context) (structured.Allocator, error) {
@@ -236,6 +263,19 @@ func (s *store) allocate(ctx context.Context, _ *http.Request, body allocateBody
 	return map[string]any{"engine": q.engine(ctx), "revision": q.revision, "micros": micros, "nodes": nodes, "alone": alone}, ctx.Err()
 }
 
+// outcomes is allocate without what it finds.
+func (s *store) outcomes(ctx context.Context, _ *http.Request, body allocateBody) (any, error) {
+	q, err := s.ask(ctx, body)
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[string][]string)
+	for name, answer := range q.everywhere(ctx, q.budget) {
+		found[answer.Outcome] = append(found[answer.Outcome], name)
+	}
+	return map[string]any{"engine": q.engine(ctx), "revision": q.revision, "outcomes": found}, ctx.Err()
+}
+
 // fill puts copies on the nodes, one node after the other, until no more fits; what a copy takes is gone for the next.
 func (q question) fill(ctx context.Context, most int) (out copiesAnswer) {
 	for _, node := range q.nodes {
@@ -251,9 +291,7 @@ func (q question) fill(ctx context.Context, most int) (out copiesAnswer) {
 				break
 			}
 			if out.Copies++; out.Copies == 1 {
-				q.state.AllocatedDevices = q.state.AllocatedDevices.Clone()
-				q.state.AllocatedSharedDeviceIDs = q.state.AllocatedSharedDeviceIDs.Clone()
-				q.state.AggregatedCapacity = q.state.AggregatedCapacity.Clone()
+				q.state = cloned(q.state)
 			}
 			out.placed = append(out.placed, placed{node.Name, answer.Results})
 			for i := range answer.Results {

@@ -90,6 +90,20 @@ func (l *look) judge(ctx context.Context, all []cel.CompilationResult, within in
 	return nil
 }
 
+// compile prepares the selectors of a class and of a request, which may be faulty, and finds what they read.
+func (k *kit) compile(within, expressions []string) (compiled []cel.CompilationResult, seen reads, err error) {
+	seen = reads{}
+	for i, expression := range slices.Concat(within, expressions) {
+		result := k.cache.GetOrCompile(expression)
+		if result.Error != nil && i < len(within) {
+			return nil, nil, refuse(http.StatusUnprocessableEntity, "within", "a selector of the class does not compile: %s", *judge(result).Error)
+		}
+		compiled = append(compiled, result)
+		maps.Copy(seen, readsOf(k.env, expression))
+	}
+	return compiled, seen, nil
+}
+
 // newest leaves out slices of generations that a pool has left behind.
 func newest(all []*resourceapi.ResourceSlice) []*resourceapi.ResourceSlice {
 	generation := map[[2]string]int64{}
@@ -103,20 +117,22 @@ func newest(all []*resourceapi.ResourceSlice) []*resourceapi.ResourceSlice {
 }
 
 // group finds the looks of all devices; of has the shape of the slices' devices. Devices that one read can tell apart
-// are put apart, read after read.
-func group(all []*resourceapi.ResourceSlice, seen reads, past *memory) (looks []*look, of [][]*look) {
+// are put apart, read after read. Where nodes is not nil, slices of other single nodes are left out, as if empty.
+func group(all []*resourceapi.ResourceSlice, seen reads, past *memory, nodes sets.Set[string]) (looks []*look, of [][]*look) {
 	type part struct {
 		number int
 		view   unique.Handle[string]
 	}
 	numbers := make([][]int, len(all))
 	for i, slice := range all {
-		numbers[i] = make([]int, len(slice.Spec.Devices))
+		if on := slice.Spec.NodeName; nodes == nil || on == nil || *on == "" || nodes.Has(*on) {
+			numbers[i] = make([]int, len(slice.Spec.Devices))
+		}
 	}
 	for _, at := range append(seen.list(), always) {
 		found, known := past.column(at, all), map[part]int{}
 		for i := range all {
-			for d, view := range found[i] {
+			for d, view := range found[i][:len(numbers[i])] {
 				number, ok := known[part{numbers[i][d], view}]
 				if !ok {
 					number = len(known)
@@ -160,18 +176,13 @@ func (s *store) evaluate(ctx context.Context, _ *http.Request, body evaluateBody
 	}
 	k := kitFor(sets.New(body.Gates...))
 	out := &evaluateAnswer{Engine: self(), Revision: world.revision, Compile: []verdict{}, Errors: []*celError{}, Steps: []step{}}
-	seen, sound := reads{}, true
-	var compiled []cel.CompilationResult
-	for i, expression := range slices.Concat(body.Within, body.Expressions) {
-		result := k.cache.GetOrCompile(expression)
-		if result.Error != nil && i < len(body.Within) {
-			return nil, refuse(http.StatusUnprocessableEntity, "within", "a selector of the class does not compile: %s", *judge(result).Error)
-		}
-		if i >= len(body.Within) {
-			out.Compile, sound = append(out.Compile, judge(result)), sound && result.Error == nil
-		}
-		compiled = append(compiled, result)
-		maps.Copy(seen, readsOf(k.env, expression))
+	compiled, seen, err := k.compile(body.Within, body.Expressions)
+	if err != nil {
+		return nil, err
+	}
+	sound := true
+	for _, result := range compiled[len(body.Within):] {
+		out.Compile, sound = append(out.Compile, judge(result)), sound && result.Error == nil
 	}
 	if !sound {
 		return out, nil
@@ -182,7 +193,7 @@ func (s *store) evaluate(ctx context.Context, _ *http.Request, body evaluateBody
 	if body.OneByOne {
 		looks, of = each(all)
 	} else {
-		looks, of = group(all, seen, world.past)
+		looks, of = group(all, seen, world.past, nil)
 	}
 	errs := make([]error, len(looks))
 	took, repeat := make([]time.Duration, len(looks)), time.Duration(1)

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -16,6 +17,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -69,12 +71,16 @@ func parallel(n int, work func(int)) {
 	group.Wait()
 }
 
+// send answers in one piece: hundreds of small ones cost the other side more than the search did.
 func send(w http.ResponseWriter, status int, body any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	encoder := json.NewEncoder(w)
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	_ = encoder.Encode(body)
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(text.Len()))
+	w.WriteHeader(status)
+	_, _ = w.Write(text.Bytes())
 }
 
 // answer makes a handler of a function that takes a decoded body.
@@ -118,7 +124,9 @@ func routes(s *store) http.Handler {
 	mux.HandleFunc("DELETE /v1/clusters/{id}", answer(s.forget))
 	mux.HandleFunc("POST /v1/cel/check", answer(check))
 	mux.HandleFunc("POST /v1/cel/evaluate", answer(s.evaluate))
+	mux.HandleFunc("POST /v1/cel/trace", answer(s.trace))
 	mux.HandleFunc("POST /v1/allocate", answer(s.allocate))
+	mux.HandleFunc("POST /v1/outcomes", answer(s.outcomes))
 	mux.HandleFunc("POST /v1/copies", answer(s.copies))
 	mux.HandleFunc("/", answer(func(_ context.Context, r *http.Request, _ struct{}) (any, error) {
 		return nil, refuse(http.StatusNotFound, "path", "there is no %s %s here", r.Method, r.URL.Path)
@@ -172,7 +180,7 @@ func main() {
 	keep := flag.Int("clusters", 64, "clusters kept; the least recently used is dropped")
 	flag.Parse()
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(200) // a search leaves much behind: a sixth of its time went into collecting that
+		debug.SetGCPercent(300) // a search leaves much behind: at 100 a sixth of its time goes into collecting that
 		debug.SetMemoryLimit(1 << 30)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)

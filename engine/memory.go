@@ -3,6 +3,7 @@ package main
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 	"unique"
 	"weak"
 
@@ -31,14 +32,20 @@ func (m *memory) column(at read, all []*resourceapi.ResourceSlice) []views {
 	m.Lock()
 	before := m.columns[at]
 	m.Unlock()
-	now, found := make(column, len(all)), make([]views, len(all))
+	found := make([]views, len(all))
+	var looked atomic.Bool
 	parallel(len(all), func(i int) {
 		if found[i] = before[weak.Make(all[i])]; found[i] == nil {
 			found[i] = at.views(all[i])
+			looked.Store(true)
 		}
 	})
-	for i, slice := range all {
-		now[weak.Make(slice)] = found[i]
+	now := before
+	if looked.Load() || len(before) != len(all) {
+		now = make(column, len(all))
+		for i, slice := range all {
+			now[weak.Make(slice)] = found[i]
+		}
 	}
 	m.keep(at, now)
 	return found

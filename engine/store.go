@@ -13,6 +13,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/dynamic-resource-allocation/structured"
 )
 
 // row is one object at a revision; an object that is null is gone.
@@ -35,6 +36,11 @@ type snapshot struct {
 	rules   []*taintRule
 	nodes   []*v1.Node
 	claims  []*resourceapi.ResourceClaim
+
+	held [2]struct { // without consumable capacity, and with it
+		sync.Once
+		state structured.AllocatedState
+	}
 }
 
 var kinds = map[string]func() metav1.Object{

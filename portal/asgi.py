@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 
-from django.core.asgi import get_asgi_application
+import django
 from django.urls import get_resolver
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings")
 
-application = get_asgi_application()
+django.setup(set_prefix=False)
 
 # What this process counts is added to the sums; see portal.core.counting.
 from portal.core import counting  # noqa: E402  once Django is set up
 from portal.core.garbage import spare_what_is_imported  # noqa: E402
+from portal.core.handler import Handler  # noqa: E402
+
+application = Handler()
 
 counting.start()
 

@@ -120,6 +120,15 @@ _DATABASE_URL = env("DATABASE_URL") if PRODUCTION else env("DATABASE_URL", defau
 DATABASES = {"default": env.db_url_config(_DATABASE_URL or embedded.postgres_url())}
 DATABASES["default"].setdefault("CONN_MAX_AGE", 0)
 DATABASES["default"]["OPTIONS"] = {"application_name": "slicewise"}
+# How many connections a process keeps, for its threads to take turns at; 0: each opens its
+# own. For web processes, where each request has a thread, and opening takes longer than most.
+if _KEPT := env.int("SLICEWISE_DATABASE_POOL", default=0):
+    DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+    DATABASES["default"]["OPTIONS"]["pool"] = {
+        "min_size": 1,
+        "max_size": _KEPT,
+        "timeout": 5.0,
+    }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 REDIS_URL = env("REDIS_URL") if PRODUCTION else env("REDIS_URL", default="")

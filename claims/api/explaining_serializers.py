@@ -6,8 +6,8 @@ from typing import Any
 
 from rest_framework import serializers as s
 
+from claims.api.judging_serializers import EngineVersion
 from claims.api.moving_serializers import CopiesTogether, CopyReason
-from claims.api.serializers import EngineVersion
 
 
 class ExplainBody(s.Serializer[Any]):

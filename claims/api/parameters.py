@@ -56,6 +56,7 @@ class YamlPreviewParameters(YamlParameters):
     """What a YAML body cannot say itself."""
 
     together = s.BooleanField(default=False, help_text="As one pod's, with YAML.")
+    causes = s.BooleanField(default=True, help_text="First causes too, with YAML.")
 
 
 class YamlWhatIfParameters(YamlParameters):

@@ -10,10 +10,6 @@ from claims.api.waiting_serializers import ClaimBinding
 from claims.domain.follow import ClaimState, ObjectState
 from claims.domain.lifecycle import State
 from claims.domain.operations import Status, Work
-from claims.domain.why.suppose import Kind
-
-MOST_OBJECTS = 200
-LONGEST_EXPRESSION = 10 * 1024
 
 
 class HeldDevice(s.Serializer[Any]):
@@ -161,23 +157,6 @@ class ReleaseBody(s.Serializer[Any]):
     )
 
 
-class JudgeBody(s.Serializer[Any]):
-    objects = s.ListField(
-        child=s.DictField(),
-        min_length=1,
-        max_length=MOST_OBJECTS,
-        help_text="Kubernetes objects: claims, templates and classes are judged, any"
-        " other stands over the cluster's of its name.",
-    )
-    namespace = s.CharField(
-        default="", allow_blank=True, max_length=63, help_text="Of those without one."
-    )
-
-
-class PreviewBody(JudgeBody):
-    together = s.BooleanField(default=False, help_text="All claims as one pod's.")
-
-
 class ImportBody(s.Serializer[Any]):
     text = s.CharField(
         max_length=256 * 1024,
@@ -248,140 +227,3 @@ class WorkloadText(s.Serializer[Any]):
 
 class Workloads(s.Serializer[Any]):
     workloads = WorkloadText(many=True)
-
-
-class CelBody(s.Serializer[Any]):
-    expression = s.CharField(
-        max_length=LONGEST_EXPRESSION, trim_whitespace=False, help_text="A selector."
-    )
-
-
-class Fix(s.Serializer[Any]):
-    path = s.CharField(allow_blank=True)
-    value = s.CharField(allow_blank=True)
-
-
-class Diagnostic(s.Serializer[Any]):
-    code = s.CharField()
-    level = s.ChoiceField(["error", "warning", "info"])
-    path = s.CharField(allow_blank=True)
-    line = s.IntegerField(allow_null=True)
-    column = s.IntegerField(allow_null=True)
-    fileLine = s.IntegerField(allow_null=True, help_text="Of YAML that was sent.")
-    message = s.CharField()
-    fix = Fix(allow_null=True)
-
-
-class ObjectDiagnostic(s.Serializer[Any]):
-    kind = s.CharField()
-    namespace = s.CharField(allow_blank=True)
-    name = s.CharField()
-    code = s.CharField()
-    level = s.ChoiceField(["error", "warning", "info"])
-    message = s.CharField()
-
-
-class EngineVersion(s.Serializer[Any]):
-    minor = s.CharField()
-    library = s.CharField()
-    allocator = s.CharField(allow_null=True)
-
-
-class NodeAnswer(s.Serializer[Any]):
-    outcome = s.ChoiceField(["fits", "no", "node-error", "error", "undecided"])
-    message = s.CharField(allow_blank=True)
-    results = s.ListField(
-        child=s.DictField(), allow_null=True, help_text="AllocationResults."
-    )
-    score = s.IntegerField(allow_null=True)
-
-
-class Preview(s.Serializer[Any]):
-    revision = s.IntegerField()
-    engine = EngineVersion()
-    nodes = s.DictField(child=NodeAnswer())
-
-
-class PreviewedItem(s.Serializer[Any]):
-    kind = s.CharField()
-    namespace = s.CharField(allow_blank=True)
-    name = s.CharField(allow_blank=True)
-    preview = Preview(allow_null=True)
-
-
-class JudgedItem(PreviewedItem):
-    diagnostics = Diagnostic(many=True)
-
-
-class Judged(s.Serializer[Any]):
-    cluster = ObjectDiagnostic(many=True)
-    items = JudgedItem(many=True)
-
-
-class Previewed(s.Serializer[Any]):
-    items = PreviewedItem(many=True)
-
-
-class Supposed(s.Serializer[Any]):
-    kind = s.ChoiceField(
-        [each.value for each in Kind],
-        help_text="drain a node, taint a device, add a node like one, end a claim.",
-    )
-    target = s.CharField(
-        max_length=700,
-        help_text="A node; for taint driver/pool/device; for end namespace/name.",
-    )
-
-
-class WhatIfBody(s.Serializer[Any]):
-    manifest = s.DictField(help_text="A ResourceClaim or ResourceClaimTemplate.")
-    suppose = Supposed()
-    namespace = s.CharField(
-        default="", allow_blank=True, max_length=63, help_text="Where it names none."
-    )
-
-
-class WhatIf(s.Serializer[Any]):
-    before = Preview()
-    after = Preview()
-    changed = s.ListField(
-        child=s.CharField(), help_text="Nodes that say something else."
-    )
-    displaced = s.IntegerField(help_text="Claims whose pods would have to move.")
-    displacedClaims = s.ListField(
-        child=s.CharField(), help_text="Those of them that you may see."
-    )
-
-
-class CelVerdict(s.Serializer[Any]):
-    ok = s.BooleanField()
-    error = s.CharField(allow_null=True)
-    line = s.IntegerField(allow_null=True)
-    column = s.IntegerField(allow_null=True)
-
-
-class CelVerdicts(s.Serializer[Any]):
-    apiserver = CelVerdict()
-    scheduler = CelVerdict()
-
-
-class CelTally(s.Serializer[Any]):
-    match = s.IntegerField()
-    noMatch = s.IntegerField()
-    error = s.IntegerField()
-
-
-class CelFault(s.Serializer[Any]):
-    message = s.CharField()
-    count = s.IntegerField()
-    example = s.CharField()
-
-
-class CelJudged(s.Serializer[Any]):
-    expression = s.CharField()
-    compile = CelVerdicts()
-    cost = s.IntegerField(allow_null=True)
-    limit = s.IntegerField()
-    devices = CelTally(allow_null=True)
-    nodes = s.DictField(child=CelTally())
-    errors = CelFault(many=True)  # type: ignore[assignment]

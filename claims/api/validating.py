@@ -10,12 +10,13 @@ from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiExample
 from rest_framework import exceptions
 
-from claims.api import parameters, serializers
+from claims.api import judging_serializers as shapes
+from claims.api import parameters
 from claims.api.base import judging
 from claims.domain.why.suppose import Kind, Supposition
 from claims.services.diagnosing import hidden_from
 from claims.services.filed import ITEMS
-from claims.services.judging import filed_for, judged, previews
+from claims.services.judging import filed_for, judged, preview_as_one_pod, previews
 from claims.services.whatif import awhatif, claim_in
 from inventory.api.base import ClusterView
 from inventory.gateways.engine_wire import following_client
@@ -84,9 +85,9 @@ class JudgingView(ClusterView):
         data = self.request.data
         if isinstance(data, dict) and isinstance(data.get("text"), bytes):
             return self._of_yaml(data["text"])
-        if self.request.query_params.keys() & {"namespace", "together"}:
+        if self.request.query_params.keys() & {"namespace", "together", "causes"}:
             raise exceptions.ValidationError(
-                _("With JSON, namespace and together are members of the body.")
+                _("With JSON, namespace, together and causes are members of the body.")
             )
         body = self.body()
         listed = {"kind": "List", "items": body["objects"]}
@@ -114,10 +115,10 @@ class CheckView(JudgingView):
             summary="Check manifests, and preview each by itself",
             description="What `check_claim` prints. Findings do not make it a refusal:"
             " the answer is 200 whatever their level.",
-            body=serializers.JudgeBody,
+            body=shapes.JudgeBody,
             query=parameters.YamlParameters,
             yaml=True,
-            answer=serializers.Judged,
+            answer=shapes.Judged,
             examples=_examples(),
         )
     }
@@ -138,11 +139,14 @@ class PreviewView(JudgingView):
         "POST": judging(
             id="previewManifests",
             summary="Say, node by node, what the scheduler would do with manifests",
-            description="By Kubernetes' own allocator, within its time budget.",
-            body=serializers.PreviewBody,
+            description="By Kubernetes' own allocator, within its time budget. For nodes"
+            " that say no it names what keeps each request or alternative from there"
+            " first, with its numbers; null where that is not known, or not asked for"
+            " (`causes`, `together`). POST …/explain says it in words, with what helps.",
+            body=shapes.PreviewBody,
             query=parameters.YamlPreviewParameters,
             yaml=True,
-            answer=serializers.Previewed,
+            answer=shapes.Previewed,
             examples=_examples(),
         )
     }
@@ -153,7 +157,9 @@ class PreviewView(JudgingView):
         wanted, objects, _lines = self.sent()
         filed = filed_for(self.person, found, objects, namespace=wanted["namespace"])
         with following_client():
-            return self.answer(previews(found, filed, as_one_pod=wanted["together"]))
+            if wanted["together"]:
+                return self.answer(preview_as_one_pod(found, filed))
+            return self.answer(previews(found, filed, causes=wanted["causes"]))
 
 
 class WhatIfView(ClusterView):
@@ -165,10 +171,10 @@ class WhatIfView(ClusterView):
             summary="Preview a claim now, and with one thing different",
             description="A node drained, a device tainted, a node more like one that"
             " is there, or a claim ended. Nothing is written anywhere.",
-            body=serializers.WhatIfBody,
+            body=shapes.WhatIfBody,
             query=parameters.YamlWhatIfParameters,
             yaml=True,
-            answer=serializers.WhatIf,
+            answer=shapes.WhatIf,
             examples=tuple(
                 OpenApiExample(
                     name,
@@ -229,8 +235,8 @@ class CelView(ClusterView):
             description="As the API server judges it when it is written and the"
             " scheduler when it is used; an expression that does not compile is an"
             " answer, with line and column, and no refusal.",
-            body=serializers.CelBody,
-            answer=serializers.CelJudged,
+            body=shapes.CelBody,
+            answer=shapes.CelJudged,
             examples=(
                 OpenApiExample(
                     "Every device of NVIDIA's driver",

@@ -14,22 +14,20 @@ from typing import TYPE_CHECKING, Any
 
 from claims.domain.checks.asks import asked_of
 from claims.domain.checks.shape import shape_findings
-from claims.domain.checks.world import expressions_of
 from claims.domain.defaulting import defaulted_claim
 from claims.domain.preview import claim_of
 from claims.domain.why.changes import without_constraint, without_request
-from claims.domain.why.conjuncts import conjuncts
 from claims.domain.why.ground import Ground
-from claims.domain.why.reasons import AskReason, AskSets, Part, ask_reason, eligible
+from claims.domain.why.reasons import AskReason, AskSets, Scale
 from claims.services.checking import world_of
+from claims.services.tracing import asets
 from inventory.domain.engine import Outcome
 from inventory.services.engines import async_engine_for
-from portal.core.errors import PortalError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from claims.domain.checks.asks import Ask, Asked
+    from claims.domain.checks.asks import Asked
     from claims.domain.preview import Preview
     from inventory.gateways.engine import AsyncEngine
     from inventory.models import Cluster
@@ -37,7 +35,6 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 GROUNDS_KEPT = 2
-MOST_NODES = 16
 BLAME_SECONDS = 0.4
 
 
@@ -106,7 +103,7 @@ _GROUNDS: OrderedDict[tuple[Any, ...], Ground] = OrderedDict()
 def ground_of(cluster: Cluster, overlay: Sequence[Json] = ()) -> Ground:
     """Return the cluster's ground, kept in memory and carried from revision to revision."""
     if overlay:
-        return Ground(world_of(cluster, overlay))
+        return Ground(world_of(cluster, overlay), ground_of(cluster))
     world = world_of(cluster)
     key = (cluster.pk, cluster.created_at)
     found = _GROUNDS.get(key)
@@ -147,10 +144,17 @@ class Why:
     asks: dict[str, tuple[AskReason, ...]]
 
 
-async def awhy(question: Question, preview: Preview) -> Why | None:
+async def awhy(
+    question: Question, preview: Preview, *, bare: bool = False
+) -> Why | None:
     """Return what keeps each ask from each node that does not fit.
 
     None where there is nothing to explain, or a selector is faulty.
+
+    Args:
+        question: the claim.
+        preview: what the engine said of it.
+        bare: causes and numbers alone, of those nodes' own devices: sooner for many.
 
     Raises:
         EngineUnavailable, EngineDeadline, EngineRefused: each says what to do.
@@ -158,14 +162,25 @@ async def awhy(question: Question, preview: Preview) -> Why | None:
     refusing = unfitting(preview)
     if not refusing:
         return None
-    sets = await asets(question)
+    sets = await _asets(question, refusing if bare else None)
     if sets is None:
         return None
-    return await asyncio.to_thread(_why, question, sets, refusing)
+    return await asyncio.to_thread(_why, question, sets, refusing, bare=bare)
 
 
-def _why(question: Question, sets: dict[str, AskSets], nodes: list[str]) -> Why:
-    return Why(sets, {node: _reasons_on(question, sets, node) for node in nodes})
+def _why(
+    question: Question, sets: dict[str, AskSets], nodes: list[str], *, bare: bool
+) -> Why:
+    weigh = [
+        scale.bare_reason if bare else scale.reason for scale in _scales(question, sets)
+    ]
+    return Why(sets, {node: tuple(reason(node) for reason in weigh) for node in nodes})
+
+
+def _scales(question: Question, sets: Mapping[str, AskSets]) -> list[Scale]:
+    """Return each ask of the claim, ready to be weighed on nodes."""
+    asked, ground = question.asked, question.ground
+    return [Scale(ask, asked, sets[ask.name], ground) for ask in asked.asks]
 
 
 async def aexplain(
@@ -181,16 +196,37 @@ async def aexplain(
     """
     if why is None:
         return {}
-    reasons = {node: NodeReason(asks) for node, asks in why.asks.items()}
-    alone = [
+    alone = _each_alone(question, preview, why)
+    may = {
+        node: frozenset(ask.name for ask in why.asks[node] if ask.is_enough)
+        for node in alone
+    }
+    return _blamed(why, alone, await _ablames(question, may))
+
+
+async def _asets(
+    question: Question, nodes: Sequence[str] | None = None
+) -> dict[str, AskSets] | None:
+    return await asets(question.engine(), question.asked, question.ground, nodes)
+
+
+def _each_alone(question: Question, preview: Preview, why: Why) -> list[str]:
+    """Return the nodes that say no though each request, by itself, finds enough."""
+    return [
         node
-        for node in reasons
+        for node, asks in why.asks.items()
         if preview.nodes[node].outcome == Outcome.NO
-        and _each_fits(question.asked, reasons[node])
+        and _each_fits(question.asked, asks)
     ]
-    blames = await _ablames(question, alone)
-    return reasons | {
-        node: NodeReason(reasons[node].asks, blame) for node, blame in blames.items()
+
+
+def _blamed(
+    why: Why, alone: Iterable[str], blames: Mapping[str, Blame]
+) -> dict[str, NodeReason]:
+    """Return each node's reason, with what is to blame where each request fits alone."""
+    to_blame = {node: blames.get(node) for node in alone}
+    return {
+        node: NodeReason(asks, to_blame.get(node)) for node, asks in why.asks.items()
     }
 
 
@@ -207,7 +243,7 @@ async def achoices(
     """
     if not preview.order_is_arbitrary or not nodes:
         return {}
-    sets = await asets(question)
+    sets = await _asets(question)
     if sets is None:
         return {}
     return await asyncio.to_thread(_choices, question, sets, nodes)
@@ -216,14 +252,15 @@ async def achoices(
 def _choices(
     question: Question, sets: Mapping[str, AskSets], nodes: Sequence[str]
 ) -> dict[str, dict[str, int]]:
-    ground, asked = question.ground, question.asked
+    devices = question.ground.world.devices
+    scales = [each for each in _scales(question, sets) if not each.ask.is_all]
     found: dict[str, dict[str, int]] = {}
     for node in nodes:
-        for ask in asked.asks:
-            free = eligible(ask, asked, sets[ask.name], ground, node)
-            slices = {ground.world.devices[device].slice_name for device in free}
-            if not ask.is_all and len(slices) > 1 and len(free) > ask.count:
-                found.setdefault(node, {})[ask.name] = len(free)
+        for scale in scales:
+            free = scale.eligible(node)
+            slices = {devices[device].slice_name for device in free}
+            if len(slices) > 1 and len(free) > scale.ask.count:
+                found.setdefault(node, {})[scale.ask.name] = len(free)
     return found
 
 
@@ -236,103 +273,63 @@ def unfitting(preview: Preview) -> list[str]:
     ]
 
 
-def _reasons_on(
-    question: Question, sets: Mapping[str, AskSets], node: str
-) -> tuple[AskReason, ...]:
-    """Return each ask's reason on one node."""
-    return tuple(
-        ask_reason(ask, question.asked, sets[ask.name], question.ground, node)
-        for ask in question.asked.asks
-    )
-
-
-async def asets(question: Question) -> dict[str, AskSets] | None:
-    """Return what class and selectors leave for each ask; None where one is faulty."""
-    asks = question.asked.asks
-    try:
-        found = await asyncio.gather(*(_ask_sets(question, ask) for ask in asks))
-    except PortalError as error:
-        if error.code == "engine.refused":
-            return None
-        raise
-    if any(sets is None for sets in found):
-        return None
-    return {ask.name: sets for ask, sets in zip(asks, found, strict=True) if sets}
-
-
-async def _ask_sets(question: Question, ask: Ask) -> AskSets | None:
-    known = question.ground.world.classes()
-    if ask.class_name not in known:
-        return AskSets()
-    engine = question.engine()
-    within = expressions_of(known[ask.class_name])
-    pieces = [
-        (number, path, text)
-        for number, (path, expression) in enumerate(ask.selectors, start=1)
-        for text in conjuncts(expression)
-    ]
-    texts = [text for _number, _path, text in pieces]
-    checked = await engine.check(texts) if texts else []
-    if not all(each.scheduler.ok for each in checked):
-        return None
-    answers = await asyncio.gather(
-        engine.evaluate(within, listing=True),
-        *(
-            engine.evaluate(texts[: i + 1], within=within, listing=True)
-            for i in range(len(texts))
-        ),
-    )
-    devices = frozenset(question.ground.world.devices)
-    parts = tuple(
-        Part(
-            number, path, text, _keys(check.reads), devices & frozenset(answer.matches)
-        )
-        for (number, path, text), check, answer in zip(
-            pieces, checked, answers[1:], strict=True
-        )
-    )
-    return AskSets(devices & frozenset(answers[0].matches), parts)
-
-
-def _keys(reads: Iterable[Any]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(read.key for read in reads if read.key != "*"))
-
-
-def _each_fits(asked: Asked, reason: NodeReason) -> bool:
+def _each_fits(asked: Asked, asks: Iterable[AskReason]) -> bool:
     """Return whether every request, by itself, finds enough with some alternative."""
-    enough = {ask.request for ask in reason.asks if ask.is_enough}
+    enough = {ask.request for ask in asks if ask.is_enough}
     return bool(enough) and enough == {name for name, _path, _asks in asked.requests}
 
 
-async def _ablames(question: Question, nodes: list[str]) -> dict[str, Blame]:
-    """Return which constraint or combination is to blame, node by node."""
-    if not nodes:
-        return {}
-    some = nodes[:MOST_NODES]
-    claim = claim_of(question.manifest)
-    tried = [
-        (Blame("constraint", path, _attribute(body)), without_constraint(claim, i))
-        for i, (path, body) in enumerate(question.asked.constraints)
-    ] + [
-        (Blame("request", path, name), without_request(claim, i))
-        for i, (name, path, _asks) in enumerate(question.asked.requests)
-        if len(question.asked.requests) > 1
-    ]
-    fitting = await asyncio.gather(
-        *(_afitting(question, changed, some) for _blame, changed in tried)
-    )
-    found = dict.fromkeys(nodes, Blame("together"))
-    for (blame, _changed), where in reversed(list(zip(tried, fitting, strict=True))):
-        found |= dict.fromkeys(where, blame)
-    return found
+async def _ablames(
+    question: Question, may: Mapping[str, frozenset[str]]
+) -> dict[str, Blame]:
+    """Return which constraint or combination is to blame, node by node.
 
+    A node of which the engine does not say it in time is left out.
 
-async def _afitting(question: Question, claim: Json, nodes: list[str]) -> list[str]:
+    Args:
+        question: the claim.
+        may: node → asks that may find enough there by themselves.
+    """
+    tried = list(_suspects(question, may))
     engine = question.engine()
-    answer = await engine.allocate(
-        [defaulted_claim(claim)], nodes=nodes, budget=BLAME_SECONDS
+    answers = await asyncio.gather(
+        *(
+            engine.outcomes([defaulted_claim(claim)], nodes=nodes, budget=BLAME_SECONDS)
+            for _blame, claim, nodes in tried
+        )
     )
-    return [n for n, a in answer.nodes.items() if a.outcome.value == "fits"]
+    to_blame: dict[str, Blame] = {}
+    unknown: set[str] = set()
+    for (blame, _claim, _nodes), outcomes in zip(tried, answers, strict=True):
+        for node, outcome in outcomes.items():
+            if outcome == Outcome.FITS:
+                to_blame.setdefault(node, blame)
+            elif outcome != Outcome.NO:
+                unknown.add(node)
+    return {
+        node: to_blame.get(node, Blame("together"))
+        for node in may
+        if node in to_blame or node not in unknown
+    }
+
+
+def _suspects(
+    question: Question, may: Mapping[str, frozenset[str]]
+) -> Iterator[tuple[Blame, Json, list[str]]]:
+    """Yield what may be to blame, the claim without it, and the nodes to ask about that.
+
+    A constraint that binds only what finds too little by itself is not to blame.
+    """
+    claim, asked = claim_of(question.manifest), question.asked
+    for i, (path, body) in enumerate(asked.constraints):
+        bound = {ask.name for ask in asked.bound(body)}
+        nodes = [node for node, asks in may.items() if not bound.isdisjoint(asks)]
+        if nodes:
+            blame = Blame("constraint", path, _attribute(body))
+            yield blame, without_constraint(claim, i), nodes
+    if len(asked.requests) > 1 and may:
+        for i, (name, path, _asks) in enumerate(asked.requests):
+            yield Blame("request", path, name), without_request(claim, i), [*may]
 
 
 def _attribute(constraint: Json) -> str:

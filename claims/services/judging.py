@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from asgiref.sync import async_to_sync
 from django.utils.translation import gettext as _
 
+from claims.services.causes import acauses, with_causes
 from claims.services.check_documents import check_document
 from claims.services.checking import check_file
 from claims.services.diagnosing import hidden_from
@@ -23,6 +25,7 @@ from portal.core.errors import PortalError
 
 if TYPE_CHECKING:
     from claims.domain.checks.findings import ObjectFinding
+    from claims.domain.preview import Preview
     from claims.services.filed import Filed
     from inventory.models import Cluster
     from portal.accounts.models import User
@@ -103,21 +106,46 @@ def _place_of(found: ObjectFinding) -> str:
     return found.name if found.kind == "Namespace" else found.namespace
 
 
-def previews(cluster: Cluster, filed: Filed, *, as_one_pod: bool) -> Json:
-    """Return previews alone, as `manage.py preview` prints them.
+def previews(cluster: Cluster, filed: Filed, *, causes: bool) -> Json:
+    """Return previews alone, each claim by itself, with the nodes' first causes.
+
+    It is what `manage.py preview` prints, and what keeps nodes from each claim.
 
     Raises:
-        NotJudged: As one pod's, and no claim could be scheduled.
         EngineUnavailable, EngineDeadline, EngineRefused: each says what to do.
     """
-    if not as_one_pod:
-        found = item_previews(cluster, filed, seconds=REQUEST_SECONDS)
-        return {
-            "items": [
-                {**identity_of(item), "preview": each.document() if each else None}
-                for item, each in zip(filed.items, found, strict=True)
-            ]
-        }
+    found = item_previews(cluster, filed, seconds=REQUEST_SECONDS)
+    return {
+        "items": [
+            {
+                **identity_of(item),
+                "preview": _explained(cluster, filed, item, each, causes=causes)
+                if each
+                else None,
+            }
+            for item, each in zip(filed.items, found, strict=True)
+        ]
+    }
+
+
+def _explained(
+    cluster: Cluster, filed: Filed, item: Json, preview: Preview, *, causes: bool
+) -> Json:
+    known = (
+        async_to_sync(acauses)(cluster, item, preview, filed.overlay)
+        if causes
+        else None
+    )
+    return with_causes(preview.document(), known)
+
+
+def preview_as_one_pod(cluster: Cluster, filed: Filed) -> Json:
+    """Return the preview of all claims as one pod's, as `manage.py preview` prints it.
+
+    Raises:
+        NotJudged: No claim could be scheduled.
+        EngineUnavailable, EngineDeadline, EngineRefused: each says what to do.
+    """
     if not filed.asked:
         raise NotJudged(
             _("No claim here could be scheduled: send one without devices."),
@@ -125,4 +153,5 @@ def previews(cluster: Cluster, filed: Filed, *, as_one_pod: bool) -> Json:
         )
     namespace = identity_of(filed.asked[0])["namespace"]
     pod = {"kind": "Pod", "namespace": namespace, "name": ""}
-    return {"items": [{**pod, "preview": together(cluster, filed).document()}]}
+    document = with_causes(together(cluster, filed).document(), None)
+    return {"items": [{**pod, "preview": document}]}

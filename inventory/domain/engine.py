@@ -242,6 +242,30 @@ class Evaluated:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """Which devices of a class each of some expressions leaves out.
+
+    Attributes:
+        reads: of each expression.
+        stopped: driver/pool/device by the expression that is the first not to hold,
+            in their order; those that match come last. None where one of them does
+            not compile.
+    """
+
+    reads: tuple[tuple[Read, ...], ...]
+    stopped: tuple[tuple[str, ...], ...] | None
+
+    @classmethod
+    def parse(cls, body: Json) -> Traced:
+        """Return one of the asks of /v1/cel/trace."""
+        stopped = body["stopped"]
+        return cls(
+            tuple(tuple(Read(**r) for r in reads) for reads in body["reads"] or ()),
+            None if stopped is None else tuple(tuple(ids or ()) for ids in stopped),
+        )
+
+
 class Outcome(StrEnum):
     """What the allocator says of one node."""
 
@@ -250,6 +274,9 @@ class Outcome(StrEnum):
     NODE_ERROR = "node-error"
     ERROR = "error"
     UNDECIDED = "undecided"
+
+
+_OUTCOMES = {each.value: each for each in Outcome}
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +302,7 @@ class NodeAnswer:
     @classmethod
     def parse(cls, body: Json) -> NodeAnswer:
         """Return one of the nodes of /v1/allocate."""
-        outcome = Outcome(body["outcome"])
+        outcome = _OUTCOMES[body["outcome"]]
         crash = body.get("crash", "")
         return cls(outcome, body["message"], body["results"], body["score"], crash)
 

@@ -19,7 +19,14 @@ import httpx
 from asgiref.sync import sync_to_async
 from django.utils.translation import gettext as _
 
-from inventory.domain.engine import Allocated, Checked, Counted, Evaluated
+from inventory.domain.engine import (
+    Allocated,
+    Checked,
+    Counted,
+    Evaluated,
+    Outcome,
+    Traced,
+)
 from inventory.gateways.engine_process import EngineProcess, EngineUnavailable
 from inventory.gateways.engine_wire import (
     FILL_SECONDS,
@@ -47,6 +54,8 @@ __all__ = [
 ]
 
 Json = dict[str, Any]
+# (of a class, of a request)
+Selectors = tuple[Sequence[str], Sequence[str]]
 Result = TypeVar("Result")
 
 CHECK_SECONDS = 5.0
@@ -120,12 +129,41 @@ class _Questions:
             answer = yield from self._ask("/v1/cel/evaluate", body, seconds)
         return Evaluated.parse(answer)
 
+    def _trace(
+        self, asks: Sequence[Selectors], nodes: Sequence[str] | None
+    ) -> _Steps[list[Traced]]:
+        body = self._scope() | {
+            "asks": [
+                {"within": list(within), "expressions": list(expressions)}
+                for within, expressions in asks
+            ],
+            "nodes": None if nodes is None else list(nodes),
+            "limitMillis": int(EVALUATE_SECONDS * 1000),
+        }
+        seconds = EVALUATE_SECONDS + SLACK_SECONDS
+        answer = yield from self._ask("/v1/cel/trace", body, seconds)
+        return [Traced.parse(ask) for ask in answer["asks"]]
+
     def _allocate(
-        self, claims: Sequence[Json], nodes: Sequence[str] | None, budget: float
+        self,
+        claims: Sequence[Json],
+        nodes: Sequence[str] | None,
+        budget: float,
     ) -> _Steps[Allocated]:
         body = self._search(claims, nodes, budget)
         seconds = budget * 1.125 + SLACK_SECONDS
         return Allocated.parse((yield from self._ask("/v1/allocate", body, seconds)))
+
+    def _outcomes(
+        self, claims: Sequence[Json], nodes: Sequence[str], budget: float
+    ) -> _Steps[dict[str, Outcome]]:
+        body = self._search(claims, nodes, budget)
+        answer = yield from self._ask("/v1/outcomes", body, budget + SLACK_SECONDS)
+        return {
+            name: Outcome(outcome)
+            for outcome, names in answer["outcomes"].items()
+            for name in names
+        }
 
     def _copies(
         self,
@@ -149,10 +187,11 @@ class _Questions:
         }
 
     def _ask(self, path: str, body: Json, seconds: float) -> _Steps[Json]:
-        """Ask, start an engine that is not there, fill one that is behind."""
+        """Ask, start an engine that is not there or too old, fill one that is behind."""
         reply = yield Call("POST", path, body, seconds)
-        if reply.status == 0:
-            yield _Start()
+        unknown = reply.status == httpx.codes.NOT_FOUND and _code(reply) == "path"
+        if reply.status == 0 or unknown:
+            yield _Start(anew=unknown)
             reply = yield Call("POST", path, body, seconds)
         if reply.status == httpx.codes.CONFLICT and self.snapshot is not None:
             yield _Fill(self.snapshot)
@@ -179,6 +218,10 @@ class _Questions:
             _("The engine cannot be brought to revision %(revision)d; try again.")
             % {"revision": snapshot.revision}
         )
+
+
+def _code(reply: Reply) -> str:
+    return str(reply.body.get("code", ""))
 
 
 class Engine(_Questions):
@@ -220,6 +263,20 @@ class Engine(_Questions):
         return self._carry(
             self._evaluate(expressions, within, listing=listing, measuring=measuring)
         )
+
+    def trace(
+        self, asks: Sequence[Selectors], *, nodes: Sequence[str] | None = None
+    ) -> list[Traced]:
+        """Name the devices that each expression leaves out.
+
+        Args:
+            asks: the selectors of a class and those of a request, for each ask.
+            nodes: names; slices of other single nodes are left out. None for all.
+
+        Raises:
+            EngineUnavailable, EngineDeadline, EngineRefused: each says what to do.
+        """
+        return self._carry(self._trace(asks, nodes))
 
     def allocate(
         self,
@@ -303,6 +360,12 @@ class AsyncEngine(_Questions):
             self._evaluate(expressions, within, listing=listing, measuring=measuring)
         )
 
+    async def trace(
+        self, asks: Sequence[Selectors], *, nodes: Sequence[str] | None = None
+    ) -> list[Traced]:
+        """See `Engine.trace`."""
+        return await self._carry(self._trace(asks, nodes))
+
     async def allocate(
         self,
         claims: Sequence[Json],
@@ -312,6 +375,19 @@ class AsyncEngine(_Questions):
     ) -> Allocated:
         """See `Engine.allocate`."""
         return await self._carry(self._allocate(claims, nodes, budget))
+
+    async def outcomes(
+        self,
+        claims: Sequence[Json],
+        *,
+        nodes: Sequence[str],
+        budget: float = BUDGET_SECONDS,
+    ) -> dict[str, Outcome]:
+        """Say of some nodes whether the claims of one pod fit, without the devices.
+
+        Arguments and errors as for `Engine.allocate`.
+        """
+        return await self._carry(self._outcomes(claims, nodes, budget))
 
     async def copies(
         self,

@@ -8,7 +8,7 @@ import signal
 import socket
 import sys
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from portal import embedded
@@ -76,9 +76,10 @@ class Stack:
         logs.mkdir(parents=True, exist_ok=True)
         return Child(name, list(command), self.env, logs / f"{name}.log", embedded.ROOT)
 
-    def python(self, name: str, *arguments: str) -> Child:
+    def python(self, name: str, *arguments: str, **env: str) -> Child:
         """Return a Python program of the demo, not started yet."""
-        return self.child(name, sys.executable, *arguments)
+        child = self.child(name, sys.executable, *arguments)
+        return replace(child, env={**child.env, **env})
 
     @property
     def engine_binary(self) -> Path:
@@ -124,6 +125,7 @@ class Stack:
             *("-m", "uvicorn", "portal.asgi:application", "--host", "127.0.0.1"),
             *("--port", str(self.port), "--lifespan", "off", "--no-access-log"),
             *("--timeout-graceful-shutdown", "2"),
+            SLICEWISE_DATABASE_POOL="30",
         )
 
     def background(self) -> list[Child]:

@@ -130,7 +130,7 @@ def preview_row() -> Iterator[Found]:
 
 
 def rest_row() -> Iterator[Found]:
-    """The same preview end to end: POST over HTTP, the answer read."""
+    """The same preview end to end, with first causes: POST over HTTP, the answer read."""
     with served() as client:
         for shape in [(1000, 0, 60), (800, 200, 60)]:
             problem = problems.problem(*shape)
@@ -145,7 +145,9 @@ def rest_row() -> Iterator[Found]:
 
             def ask(sent: dict = body) -> None:
                 answer = client.post("/api/v1/clusters/bench/preview", json=sent)
-                assert len(answer.json()["items"][0]["preview"]["nodes"]) == 1000
+                nodes = answer.json()["items"][0]["preview"]["nodes"]
+                assert len(nodes) == 1000
+                assert all(n["causes"] for n in nodes.values() if n["outcome"] == "no")
 
             ours, theirs, ratio = against(problem, ask)
             yield Found(

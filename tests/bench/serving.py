@@ -58,7 +58,7 @@ def uvicorn(env: dict[str, str] | None = None) -> Iterator[tuple[str, int]]:
     process = subprocess.Popen(
         [sys.executable, "-m", *command, "--log-level", "warning"],
         cwd=settings.BASE_DIR,
-        env={**os.environ, **(env or {})},
+        env={**os.environ, "SLICEWISE_DATABASE_POOL": "30", **(env or {})},
     )
     try:
         address = f"http://127.0.0.1:{port}"

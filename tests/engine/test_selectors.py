@@ -175,6 +175,43 @@ def test_within_decides_who_takes_part_and_its_errors_count(engine):
     assert error.example == f"{GPU}/n/bare"
 
 
+def test_a_trace_names_devices_by_the_condition_that_leaves_them_out(engine):
+    devices = [
+        device("small", type="gpu", index=1),
+        device("large", type="gpu", index=2),
+        device("odd", type="gpu"),
+        device("slice", type="mig", index=2),
+        device("bare"),
+    ]
+    rows = [
+        row("Node", node("n")),
+        row("ResourceSlice", resource_slice("n", devices)),
+        row("ResourceSlice", resource_slice("other", devices[:1])),
+        row("ResourceSlice", resource_slice("shared", devices[1:2], allNodes=True)),
+    ]
+    asks = [
+        ([f'{D}.type == "gpu"'], [f"{D}.index > 0", f"{D}.index > 1"]),
+        ([], []),
+        ([], ["foo"]),
+    ]
+    first, everything, faulty = engine.on(rows).trace(asks, nodes=["n"])
+    assert first.stopped == (
+        (f"{GPU}/n/odd",),
+        (f"{GPU}/n/small",),
+        (f"{GPU}/n/large", f"{GPU}/shared/large"),
+    )
+    assert first.reads == ((Read("attributes", GPU, "index"),),) * 2
+    assert [len(ids) for ids in everything.stopped] == [6]
+    assert faulty.stopped is None
+    (of_all,) = engine.on(rows).trace(asks[:1])
+    assert of_all.stopped[1] == (f"{GPU}/n/small", f"{GPU}/other/small")
+
+
+def test_a_trace_refuses_a_class_whose_selector_does_not_compile(engine):
+    with pytest.raises(EngineRefused, match="undeclared reference to 'foo'"):
+        engine.trace([([], []), (["foo"], ["true"])])
+
+
 def test_a_device_that_many_nodes_reach_counts_once_and_on_each(engine):
     shared = [device("s0", type="nic")]
     zoned = {

@@ -112,7 +112,8 @@ class World:
         """Return the name and the address of a web process that answers."""
         port = free_ports(1)[0]
         name, address = f"web-{port}", f"http://127.0.0.1:{port}"
-        self._start(name, fault, [*UVICORN, f"--port={port}"])
+        pool = "SLICEWISE_DATABASE_POOL=30"
+        self._start(name, fault, ["env", pool, *UVICORN, f"--port={port}"])
 
         def answers() -> bool:
             self._children.check(name)

@@ -66,9 +66,9 @@ def test_selectors_are_told_apart_and_the_nearest_is_named():
 def test_no_device_of_the_class():
     known = of(device("a"))
     claim = asked(exact())
-    from claims.domain.why.reasons import AskSets, ask_reason
+    from claims.domain.why.reasons import AskSets, Scale
 
-    found = ask_reason(claim.asks[0], claim, AskSets(), known, "n")
+    found = Scale(claim.asks[0], claim, AskSets(), known).reason("n")
 
     assert (found.reachable, found.of_class, found.first.cause) == (1, 0, Cause.CLASS)
 

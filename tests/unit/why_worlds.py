@@ -5,7 +5,7 @@ from __future__ import annotations
 from claims.domain.checks.asks import asked_of
 from claims.domain.checks.world import build_world
 from claims.domain.why.ground import Ground
-from claims.domain.why.reasons import AskSets, Part, ask_reason
+from claims.domain.why.reasons import AskSets, Part, Scale
 
 DRIVER = "gpu.nvidia.com"
 GATES = (
@@ -82,7 +82,17 @@ def sets(known, *parts):
 
 
 def reason(known, claim, *parts, on="n", at=0):
-    return ask_reason(claim.asks[at], claim, sets(known, *parts), known, on)
+    """Return an ask's reason; the bare one must say the same without the rest."""
+    scale = Scale(claim.asks[at], claim, sets(known, *parts), known)
+    found, bare = scale.reason(on), scale.bare_reason(on)
+    assert (bare.reachable, bare.of_class, bare.left) == (
+        found.reachable,
+        found.of_class,
+        found.left,
+    )
+    assert losses(bare) == losses(found)
+    assert scale.bare_reason(on) is bare
+    return found
 
 
 def losses(found):

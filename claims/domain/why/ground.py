@@ -44,12 +44,25 @@ class Ground:
         self.pools: dict[tuple[str, str], PoolValue] = {
             (pool.driver, pool.name): pool for pool in world.pools
         }
+        self._problems = {key: self._problem(pool) for key, pool in self.pools.items()}
+        self._bars: dict[str, tuple[str, list[Hold]]] = {}
         self._left: dict[tuple[str, str], Amounts] = {}
         self._classes = world.classes()
 
     def knows_class(self, name: str) -> bool:
         """Return whether a DeviceClass of this name is there."""
         return name in self._classes
+
+    def bars(self, device_id: str) -> tuple[str, list[Hold]]:
+        """Return what keeps every claim off a device: its pool's problem, and whole holds.
+
+        Worked out once for a device, whatever asks for it.
+        """
+        found = self._bars.get(device_id)
+        if found is None:
+            found = self.pool_problem(device_id), self.blocking_holds(device_id)
+            self._bars[device_id] = found
+        return found
 
     def pool_of(self, device_id: str) -> PoolValue:
         """Return the pool of a device."""
@@ -61,13 +74,15 @@ class Ground:
 
         Kubernetes 1.34 allocates from incomplete pools.
         """
-        pool = self.pool_of(device_id)
-        verdict = pool.verdict
-        if verdict == "incomplete" and self.world.minor == OLDEST_MINOR:
+        device = self.world.devices[device_id]
+        return self._problems[device.driver, device.pool]
+
+    def _problem(self, pool: PoolValue) -> str:
+        if pool.verdict == "incomplete" and self.world.minor == OLDEST_MINOR:
             return ""
-        if verdict == "invalid":
+        if pool.verdict == "invalid":
             return pool.problem.partition(": ")[0]
-        return "" if verdict == "complete" else verdict
+        return "" if pool.verdict == "complete" else pool.verdict
 
     def holds(self, device_id: str) -> list[Hold]:
         """Return what claims without adminAccess have of a device."""
@@ -76,26 +91,27 @@ class Ground:
 
     def blocking_holds(self, device_id: str) -> list[Hold]:
         """Return holds that take the device whole; shares leave room for others."""
-        shares = (
+        if device_id not in self.world.holds:
+            return []
+        held = self.holds(device_id)
+        if (
             self.world.devices[device_id].allow_multiple_allocations
             and "DRAConsumableCapacity" in self.world.gates
-        )
-        return [
-            hold
-            for hold in self.holds(device_id)
-            if not (shares and hold.value.share_id)
-        ]
+        ):
+            return [hold for hold in held if not hold.value.share_id]
+        return held
 
     def short_counters(self, device_id: str) -> frozenset[Counter]:
         """Return the counters of which too little is left for a device.
 
         A device of which shares are held has its counters already.
         """
-        if "DRAPartitionableDevices" not in self.world.gates or self.holds(device_id):
+        consumes = self.world.devices[device_id].consumes_counters
+        if not consumes or "DRAPartitionableDevices" not in self.world.gates:
             return frozenset()
-        wanted = _consumption(self.world.devices[device_id].consumes_counters)
-        if not wanted:
+        if self.holds(device_id):
             return frozenset()
+        wanted = _consumption(consumes)
         left = self._counters_left(device_id)
         return frozenset(
             key for key, value in wanted.items() if left.get(key, Fraction(0)) < value
@@ -152,12 +168,14 @@ class Ground:
         """
         if "DRAConsumableCapacity" not in self.world.gates:
             return "", ""
+        shared = self.world.devices[device_id].allow_multiple_allocations
+        if not shared and not ask.capacity:
+            return "", ""  # it is taken whole
         published = self.world.published[device_id]
         left = self.capacity_left(device_id)
         for key in ask.capacity:
             if key not in published:
                 return key, ""
-        shared = self.world.devices[device_id].allow_multiple_allocations
         for key, capacity in published.items():
             if not isinstance(capacity, dict):
                 continue

@@ -7,7 +7,7 @@ capacity, a constraint's attribute.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from claims.domain.checks.world import taint_text
 from claims.domain.why.values import Near, comparison_in, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from claims.domain.checks.asks import Ask, Asked
     from claims.domain.checks.world import Hold
@@ -172,132 +172,166 @@ class AskReason:
         return replace(self, losses=losses)
 
 
-@dataclass(slots=True)
 class _Group:
-    more: dict[str, None] = field(default_factory=dict)
-    devices: list[str] = field(default_factory=list)
-    holders: dict[str, None] = field(default_factory=dict)
-    blocked: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+    """The devices that one cause keeps out, with who holds what each lacks."""
+
+    __slots__ = ("devices", "holds", "more")
+
+    def __init__(self) -> None:
+        self.devices: list[str] = []
+        self.more: dict[str, None] = {}
+        self.holds: list[tuple[str, list[Hold]]] = []
 
     def add(self, device: str, more: tuple[str, ...], holds: list[Hold]) -> None:
         """Count one device, and who holds what it lacks."""
-        names = tuple(dict.fromkeys(_names(holds)))
         self.devices.append(device)
         self.more.update(dict.fromkeys(more))
-        self.holders.update(dict.fromkeys(names))
-        if names and len(self.blocked) < MOST_EXAMPLES:
-            self.blocked.append((device.rpartition("/")[2], names))
+        if holds:
+            self.holds.append((device, holds))
 
     def loss(self, cause: Cause, detail: str) -> Loss:
         """Return the group as a loss."""
+        blocked = self.holds[:MOST_EXAMPLES] if cause == Cause.COUNTERS else ()
         return Loss(
             cause=cause,
             detail=detail,
             count=len(self.devices),
             more=", ".join(self.more),
-            examples=tuple(d.rpartition("/")[2] for d in self.devices[:MOST_EXAMPLES]),
-            holders=tuple(self.holders),
-            blocked=tuple(self.blocked) if cause == Cause.COUNTERS else (),
+            examples=tuple(_last(d) for d in self.devices[:MOST_EXAMPLES]),
+            holders=_names(hold for _device, holds in self.holds for hold in holds),
+            blocked=tuple((_last(device), _names(holds)) for device, holds in blocked),
         )
-
-
-def ask_reason(
-    ask: Ask, asked: Asked, sets: AskSets, ground: Ground, node: str
-) -> AskReason:
-    """Return why an ask finds too little on one node."""
-    reachable = ground.by_node.get(node, ())
-    mine = [device for device in reachable if device in sets.of_class]
-    groups: dict[tuple[Cause, str], _Group] = {}
-    needed = _needed_attributes(ask, asked)
-    left = 0
-    for device in mine:
-        dropped = _drop(device, ask, sets, ground, needed)
-        if dropped is None:
-            left += 1
-            continue
-        cause, detail, more, holds = dropped
-        groups.setdefault((cause, detail), _Group()).add(device, more, holds)
-    losses = tuple(
-        group.loss(cause, detail)
-        for (cause, detail), group in sorted(
-            groups.items(), key=lambda each: (_ORDER.index(each[0][0]), each[0][1])
-        )
-    )
-    reason = AskReason(
-        request=ask.request,
-        sub=ask.sub,
-        device_class=ask.class_name,
-        wanted=ask.count,
-        is_all=ask.is_all,
-        reachable=len(reachable),
-        of_class=len(mine),
-        left=left,
-        losses=losses,
-        known_class=ground.knows_class(ask.class_name),
-    )
-    return replace(reason, nearest=_nearest(reason, mine, sets, ground))
-
-
-def eligible(
-    ask: Ask, asked: Asked, sets: AskSets, ground: Ground, node: str
-) -> list[str]:
-    """Return the devices of a node that nothing keeps an ask from, one by one."""
-    needed = _needed_attributes(ask, asked)
-    return [
-        device
-        for device in ground.by_node.get(node, ())
-        if device in sets.of_class and _drop(device, ask, sets, ground, needed) is None
-    ]
-
-
-def _nearest(
-    reason: AskReason, mine: list[str], sets: AskSets, ground: Ground
-) -> tuple[Near, ...]:
-    """Return the nearest misses where a selector is the first cause."""
-    if reason.first is None or reason.first.cause != Cause.SELECTOR:
-        return ()
-    left, worst = mine, None
-    lost: list[str] = []
-    for part in sets.parts:
-        failing = [device for device in left if device not in part.after]
-        if str(part.selector) == reason.first.detail and len(failing) > len(lost):
-            worst, lost = part, failing
-        left = [device for device in left if device in part.after]
-    return nearest(ground, lost, comparison_in(worst.text)) if worst else ()
 
 
 _Dropped = tuple[Cause, str, "tuple[str, ...]", "list[Hold]"]
 
 
-def _drop(
-    device: str, ask: Ask, sets: AskSets, ground: Ground, needed: tuple[str, ...]
-) -> _Dropped | None:
-    """Return the first thing that keeps a device of the class out."""
-    for part in sets.parts:
-        if device not in part.after:
+class Scale:
+    """One ask of a claim, weighed on a cluster: node by node, device by device.
+
+    Args:
+        ask: of `asked`, the claim.
+        sets: what class and selectors leave for it.
+        ground: the cluster.
+    """
+
+    def __init__(self, ask: Ask, asked: Asked, sets: AskSets, ground: Ground) -> None:
+        self.ask = ask
+        self.sets = sets
+        self.ground = ground
+        self._needed = _needed_attributes(ask, asked)
+        self._fails: dict[str, Part] = {}
+        self._bare: dict[tuple[Any, ...], AskReason] = {}
+        left = sets.of_class
+        for part in sets.parts:
+            self._fails.update(dict.fromkeys(left - part.after, part))
+            left = part.after
+
+    def reason(self, node: str) -> AskReason:
+        """Return why the ask finds too little on one node."""
+        reachable = self.ground.by_node.get(node, ())
+        mine = [device for device in reachable if device in self.sets.of_class]
+        groups: dict[tuple[Cause, str], _Group] = {}
+        for device in mine:
+            if dropped := self._drop(device):
+                cause, detail, more, holds = dropped
+                groups.setdefault((cause, detail), _Group()).add(device, more, holds)
+        losses = tuple(groups[each].loss(*each) for each in sorted(groups, key=_order))
+        reason = self._with(len(reachable), len(mine), losses)
+        near = self._nearest(reason, mine)
+        return replace(reason, nearest=near) if near else reason
+
+    def bare_reason(self, node: str) -> AskReason:
+        """Return the same without examples, holders and near misses.
+
+        Nodes with the same numbers share one.
+        """
+        reachable = self.ground.by_node.get(node, ())
+        mine = [device for device in reachable if device in self.sets.of_class]
+        counts: dict[tuple[Cause, str], int] = {}
+        for device in mine:
+            if dropped := self._drop(device):
+                counts[dropped[:2]] = counts.get(dropped[:2], 0) + 1
+        key = (len(reachable), len(mine), frozenset(counts.items()))
+        found = self._bare.get(key)
+        if found is None:
+            ordered = sorted(counts, key=_order)
+            losses = tuple(Loss(*each, counts[each]) for each in ordered)
+            found = self._bare[key] = self._with(len(reachable), len(mine), losses)
+        return found
+
+    def _with(
+        self, reachable: int, of_class: int, losses: tuple[Loss, ...]
+    ) -> AskReason:
+        return AskReason(
+            request=self.ask.request,
+            sub=self.ask.sub,
+            device_class=self.ask.class_name,
+            wanted=self.ask.count,
+            is_all=self.ask.is_all,
+            reachable=reachable,
+            of_class=of_class,
+            left=of_class - sum(loss.count for loss in losses),
+            losses=losses,
+            known_class=self.ground.knows_class(self.ask.class_name),
+        )
+
+    def eligible(self, node: str) -> list[str]:
+        """Return the devices of a node that nothing keeps the ask from, one by one."""
+        return [
+            device
+            for device in self.ground.by_node.get(node, ())
+            if device in self.sets.of_class and self._drop(device) is None
+        ]
+
+    def _nearest(self, reason: AskReason, mine: list[str]) -> tuple[Near, ...]:
+        """Return the nearest misses where a selector is the first cause."""
+        if not self._fails or (first := reason.first) is None:
+            return ()
+        if first.cause != Cause.SELECTOR:
+            return ()
+        worst, lost = None, list[str]()
+        for part in self.sets.parts:
+            failing = [device for device in mine if self._fails.get(device) is part]
+            if str(part.selector) == first.detail and len(failing) > len(lost):
+                worst, lost = part, failing
+        if worst is None:
+            return ()
+        return nearest(self.ground, lost, comparison_in(worst.text))
+
+    def _drop(self, device: str) -> _Dropped | None:
+        """Return the first thing that keeps a device of the class out."""
+        if part := self._fails.get(device):
             return Cause.SELECTOR, str(part.selector), part.keys, []
-    if problem := ground.pool_problem(device):
-        return Cause.POOL, problem, (ground.pool_of(device).name,), []
-    if not ask.is_admin and (holds := ground.blocking_holds(device)):
-        return Cause.HELD, "", (), holds
-    if taints := ground.world.untolerated(device, ask.tolerations):
-        return Cause.TAINT, taint_text(taints[0]), (), []
-    return _short(device, ask, ground) or _lacks(device, needed, ground)
+        ground, ask = self.ground, self.ask
+        problem, holds = ground.bars(device)
+        if problem:
+            return Cause.POOL, problem, (ground.pool_of(device).name,), []
+        if holds and not ask.is_admin:
+            return Cause.HELD, "", (), holds
+        if taints := ground.world.untolerated(device, ask.tolerations):
+            return Cause.TAINT, taint_text(taints[0]), (), []
+        return self._short(device) or self._lacks(device)
+
+    def _short(self, device: str) -> _Dropped | None:
+        if short := self.ground.short_counters(device):
+            holds = self.ground.counter_holds(device, short)
+            return Cause.COUNTERS, "", (), holds
+        key, left = self.ground.lacking(device, self.ask)
+        if key:
+            holds = self.ground.holds(device)
+            return Cause.CAPACITY, key, (left,) if left else (), holds
+        return None
+
+    def _lacks(self, device: str) -> _Dropped | None:
+        attributes = self.ground.world.devices[device].attributes
+        missing = next((key for key in self._needed if key not in attributes), None)
+        return (Cause.CONSTRAINT, missing, (), []) if missing else None
 
 
-def _short(device: str, ask: Ask, ground: Ground) -> _Dropped | None:
-    if short := ground.short_counters(device):
-        return Cause.COUNTERS, "", (), ground.counter_holds(device, short)
-    key, left = ground.lacking(device, ask)
-    if key:
-        return Cause.CAPACITY, key, (left,) if left else (), ground.holds(device)
-    return None
-
-
-def _lacks(device: str, needed: tuple[str, ...], ground: Ground) -> _Dropped | None:
-    attributes = ground.world.devices[device].attributes
-    missing = next((key for key in needed if key not in attributes), None)
-    return (Cause.CONSTRAINT, missing, (), []) if missing else None
+def _order(kind: tuple[Cause, str]) -> tuple[int, str]:
+    """Return what causes are sorted by: the order in which they are asked."""
+    return _ORDER.index(kind[0]), kind[1]
 
 
 def _needed_attributes(ask: Ask, asked: Asked) -> tuple[str, ...]:
@@ -309,6 +343,11 @@ def _needed_attributes(ask: Ask, asked: Asked) -> tuple[str, ...]:
     )
 
 
-def _names(holds: Iterable[Hold]) -> Iterator[str]:
-    for hold in holds:
-        yield f"{hold.namespace}/{hold.name}"
+def _last(device: str) -> str:
+    """Return a device's own name."""
+    return device.rpartition("/")[2]
+
+
+def _names(holds: Iterable[Hold]) -> tuple[str, ...]:
+    """Return the claims that hold something, each once."""
+    return tuple(dict.fromkeys(f"{hold.namespace}/{hold.name}" for hold in holds))

@@ -11,7 +11,6 @@ import pytest
 from asgiref.sync import sync_to_async
 from asgiref.testing import ApplicationCommunicator
 from django.conf import settings
-from django.core.asgi import get_asgi_application
 from django.utils import timezone
 
 from inventory.gateways.engine_process import pid_at
@@ -22,6 +21,7 @@ from inventory.services.loading import load_cluster
 from portal.accounts.domain.scopes import Scope
 from portal.accounts.models import User
 from portal.accounts.tokens import make_token
+from portal.core.handler import Handler
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -77,7 +77,7 @@ def request(path: str, token: str, body: bytes) -> ApplicationCommunicator:
         "headers": [(k.encode(), v.encode()) for k, v in headers.items()],
         "server": ("localhost", 80),
     }
-    return ApplicationCommunicator(get_asgi_application(), scope)
+    return ApplicationCommunicator(Handler(), scope)
 
 
 @pytest.mark.parametrize("path", ["preview", "check", "what-if"])

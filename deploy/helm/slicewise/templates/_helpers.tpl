@@ -118,6 +118,9 @@ spec:
         - name: {{ .component }}
           command: {{- toYaml .command | nindent 12 }}
           {{- include "slicewise.env" .root | nindent 10 }}
+            {{- if .values.databasePool }}
+            - {name: SLICEWISE_DATABASE_POOL, value: {{ .values.databasePool | quote }}}
+            {{- end }}
           {{- include "slicewise.container" .root | nindent 10 }}
           resources: {{- toYaml .values.resources | nindent 12 }}
           {{- with .port }}
