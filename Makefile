@@ -9,7 +9,7 @@ JOBS ?= 2
 LOCK := requirements/run.lock
 DEVLOCK := requirements/dev.lock
 
-.PHONY: help setup dev engine demo stop check fix test test-browser test-cluster bench lock messages openapi
+.PHONY: help setup dev engine demo stop check fix test test-browser test-cluster bench audit lock messages openapi
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -67,6 +67,9 @@ test-cluster: dev ## the same claims shown on real control planes; FULL=1 for th
 
 bench: dev ## measure, as ratios against a reference in the same run
 	@$(BIN)/python -m tests.bench
+
+audit: dev ## ask the vulnerability databases about everything pinned; ARGS for mirrors
+	@$(BIN)/python scripts/audit.py $(ARGS)
 
 lock: ## resolve requirements/*.in again
 	@$(BIN)/pip install --quiet uv

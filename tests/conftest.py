@@ -14,6 +14,7 @@ from django.utils import translation
 from hypothesis import HealthCheck, settings
 
 from portal.core import counting
+from portal.core.garbage import spare_what_is_imported
 from tests import migrated
 
 if TYPE_CHECKING:
@@ -201,3 +202,8 @@ def dora(db) -> User:
 def eli(db) -> User:
     """Return an auditor."""
     return _person("eli@audit", roles=["auditor"])
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was imported and collected out of the collecting of garbage."""
+    spare_what_is_imported()

@@ -1,0 +1,95 @@
+"""Ask the vulnerability databases about everything that is pinned.
+
+    python scripts/audit.py [--osv-url URL] [--go-database URL] [--engines 1.37,…]
+
+pip-audit asks OSV about the Python packages of requirements/*.lock. govulncheck asks
+Go's database about the modules that each engine is built from, and whether the engine
+calls what is vulnerable in them. Both need the network, or a mirror: a server that
+answers as OSV's /v1/query does, and a folder (file:///…) or server laid out as
+https://vuln.go.dev.
+
+Exit 0: nothing is known of any; 1: something is, or a database does not answer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from engine.build import VERSIONS, cache, go_command  # noqa: E402  a script is in no package
+
+LOCKS = ("run", "dev")
+GOVULNCHECK = "v1.9.0"
+
+
+def main() -> int:
+    """Ask about everything, also where something is found on the way."""
+    options = _options()
+    asked = [
+        _ask(
+            f"requirements/{name}.lock",
+            *(sys.executable, "-m", "pip_audit", "--disable-pip", "--no-deps"),
+            *("--requirement", str(ROOT / "requirements" / f"{name}.lock")),
+            *("--vulnerability-service", "osv", "--osv-url", options.osv_url),
+            *("--progress-spinner", "off"),
+        )
+        for name in LOCKS
+    ]
+    asked += [_engine(each, options.go_database) for each in options.engines]
+    return 1 if any(asked) else 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--osv-url", default="https://api.osv.dev/v1/query")
+    parser.add_argument("--go-database", default="https://vuln.go.dev")
+    parser.add_argument(
+        "--engines",
+        type=lambda text: [each for each in text.split(",") if each],
+        default=list(VERSIONS),
+        help="Kubernetes minors, separated by commas; none for Python alone",
+    )
+    return parser.parse_args()
+
+
+def _ask(what: str, *command: str, cwd: Path = ROOT) -> int:
+    print(f"\n{what}", flush=True)
+    return subprocess.run(command, cwd=cwd, check=False).returncode
+
+
+def _engine(version: str, database: str) -> int:
+    """Ask about the engine of one Kubernetes minor, with that minor's own modules."""
+    name = "go" if version == VERSIONS[-1] else f"go.{version}"
+    with tempfile.TemporaryDirectory() as folder:
+        for source in (ROOT / "engine").glob("*.go"):
+            shutil.copy(source, folder)
+        for kind in ("mod", "sum"):
+            shutil.copy(ROOT / "engine" / f"{name}.{kind}", Path(folder) / f"go.{kind}")
+        tag = f"-tags=k{version.replace('.', '')}"
+        command = (_govulncheck(), "-db", database, tag, ".")
+        return _ask(f"engine {version}", *command, cwd=Path(folder))
+
+
+def _govulncheck() -> str:
+    """Return the checker of Go's database, built where it is not yet."""
+    built = cache() / f"govulncheck-{GOVULNCHECK}" / "govulncheck"
+    if not built.exists():
+        module = f"golang.org/x/vuln/cmd/govulncheck@{GOVULNCHECK}"
+        subprocess.run(
+            [go_command(), "install", module],
+            env={**os.environ, "GOBIN": str(built.parent), "GOFLAGS": ""},
+            check=True,
+        )
+    return str(built)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
