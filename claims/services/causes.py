@@ -30,8 +30,8 @@ async def acauses(
 ) -> dict[str, list[Json]]:
     """Return node → why each alternative finds too little there, as JSON.
 
-    Nodes on which it fits, and those whose cause is not known in time or where a
-    selector fails, are left out.
+    Nodes on which it fits are left out, and those whose cause is not known: a selector
+    fails, or the engine does not say in time what keeps requests apart.
     """
     question = await sync_to_async(question_of)(cluster, manifest, overlay)
     if question is None:
@@ -47,12 +47,16 @@ async def acauses(
         key = (tuple(map(id, reason.asks)), reason.blame)
         if key not in alike:
             alike[key] = causes_document(reason)
-        found[node] = alike[key]
+        if alike[key]:
+            found[node] = alike[key]
     return found
 
 
 def causes_document(reason: NodeReason) -> list[Json]:
-    """Return a node's first causes as JSON, one of each request or alternative."""
+    """Return a node's first causes as JSON, one of each request or alternative.
+
+    Empty where each request alone finds enough, and what keeps them apart is not known.
+    """
     found = [_cause(ask) for ask in reason.asks if not ask.is_enough]
     return [*found, _together(reason.blame)] if reason.blame else found
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from inventory.domain.engine import Outcome
+from inventory.gateways.engine import AsyncEngine
 from inventory.gateways.files import read_objects
 from tests.conftest import DATA
 from tests.integration.why.conftest import holder, request, template
@@ -135,3 +137,21 @@ def test_objects_in_the_file_count(call, ada, load_fleets):
 
     node = answer.json()["items"][-1]["preview"]["nodes"]["gpu-h100-a"]
     assert causes(node) == [("gpu", "held", "", 8)]
+
+
+def test_what_is_not_found_out_in_time_is_unknown_and_never_empty(
+    call, ada, load_fleets, monkeypatch
+):
+    """Two of one root are nowhere; which of the two it is takes the engine's answer."""
+    load_fleets("nvidia-h100-full-8gpu")
+    same = [{"requests": ["gpu"], "matchAttribute": ROOT}]
+    pair = template(request(count=2), constraints=same, namespace="ai-serving")
+
+    async def late(self, claims, *, nodes, budget):
+        return dict.fromkeys(nodes, Outcome.UNDECIDED)
+
+    monkeypatch.setattr(AsyncEngine, "outcomes", late)
+
+    node = asked(call, ada, pair)["gpu-h100-a"]
+
+    assert (node["outcome"], node["causes"]) == ("no", None)
