@@ -55,7 +55,7 @@ fix: dev ## put format and simple lint right
 
 test: dev ## everything that needs no real control plane and no browser; FULL=1 for more examples
 	@$(BIN)/python engine/build.py --versions all
-	@FULL=$(FULL) $(BIN)/pytest -n $(JOBS) --dist worksteal -m "not cluster and not browser" $(ARGS)
+	@FULL=$(FULL) $(BIN)/pytest -n $(JOBS) --dist load --maxschedchunk 6 -m "not cluster and not browser" $(ARGS)
 
 test-browser: dev ## the main job in Chromium
 	@$(BIN)/pytest -m browser tests/browser $(ARGS)

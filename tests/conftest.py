@@ -204,6 +204,56 @@ def eli(db) -> User:
     return _person("eli@audit", roles=["auditor"])
 
 
+# Files that take longest, longest first: what is left at the end should be short, so that
+# no process is alone with it. `pytest --durations=0` tells.
+SLOW = (
+    "integration/frame/test_demo.py",
+    "integration/operations/test_copies.py",
+    "integration/operations/test_deployment.py",
+    "integration/operations/test_audit.py",
+    "integration/test_docs.py",
+    "unit/claims_compose/test_kept_yaml.py",
+    "integration/test_vectors.py",
+    "integration/api/test_fuzz.py",
+    "engine/test_vectors.py",
+    "integration/api/test_isolation.py",
+    "integration/api/test_permissions.py",
+    "faults/test_release_faults.py",
+    "faults/test_apply_faults.py",
+    "faults/",
+    "integration/adoption/test_plan.py",
+    "integration/watcher/",
+    "simcluster/",
+)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes longest, within the order that databases want.
+
+    What empties the database comes after what needs the rows that migrations made.
+    """
+    here = str(Path(__file__).parent)
+
+    def place(item: pytest.Item) -> tuple[int, int]:
+        path = str(item.path).removeprefix(here + os.sep)
+        slow = (at for at, name in enumerate(SLOW) if path.startswith(name))
+        return _database(item), next(slow, len(SLOW))
+
+    items.sort(key=place)
+
+
+def _database(item: pytest.Item) -> int:
+    """Return 0 where a test needs none, 1 where it rolls back, 2 where it empties it."""
+    asked = set(getattr(item, "fixturenames", ()))
+    marker = item.get_closest_marker("django_db")
+    if {"transactional_db", "live_server"} & asked:
+        return 2
+    if marker is not None:
+        return 2 if marker.kwargs.get("transaction") else 1
+    return 1 if "db" in asked else 0
+
+
 def pytest_collection_finish() -> None:
     """Leave what was imported and collected out of the collecting of garbage."""
     spare_what_is_imported()
