@@ -238,20 +238,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     def place(item: pytest.Item) -> tuple[int, int]:
         path = str(item.path).removeprefix(here + os.sep)
         slow = (at for at, name in enumerate(SLOW) if path.startswith(name))
-        return _database(item), next(slow, len(SLOW))
+        group, at = _database(item), next(slow, len(SLOW))
+        return (0 if group == WITHOUT and at < len(SLOW) else group), at
 
     items.sort(key=place)
 
 
+WITHOUT = 3
+
+
 def _database(item: pytest.Item) -> int:
-    """Return 0 where a test needs none, 1 where it rolls back, 2 where it empties it."""
+    """Return 1 where a test rolls the database back, 2 where it empties it, else WITHOUT."""
     asked = set(getattr(item, "fixturenames", ()))
     marker = item.get_closest_marker("django_db")
     if {"transactional_db", "live_server"} & asked:
         return 2
     if marker is not None:
         return 2 if marker.kwargs.get("transaction") else 1
-    return 1 if "db" in asked else 0
+    return 1 if "db" in asked else WITHOUT
 
 
 def pytest_collection_finish() -> None:

@@ -1,0 +1,21 @@
+"""What holds of every template."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+TEMPLATES = Path(__file__).parents[2] / "templates"
+SCROLLS = re.compile(r'<div class="(?:[^"]* )?scroll(?: [^"]*)?"[^>]*>')
+
+
+@pytest.mark.parametrize(
+    "path", sorted(TEMPLATES.rglob("*.html")), ids=lambda p: p.stem
+)
+def test_what_scrolls_can_be_scrolled_from_the_keyboard_and_has_a_name(path):
+    for found in SCROLLS.findall(path.read_text()):
+        assert 'tabindex="0"' in found, found
+        assert 'role="group"' in found, found
+        assert re.search(r"aria-label(ledby)?=", found), found
