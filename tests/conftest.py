@@ -225,6 +225,7 @@ SLOW = (
     "integration/watcher/",
     "simcluster/",
 )
+WITHOUT = 3  # behind all that use a database
 
 
 @pytest.hookimpl(trylast=True)
@@ -242,9 +243,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return (0 if group == WITHOUT and at < len(SLOW) else group), at
 
     items.sort(key=place)
-
-
-WITHOUT = 3
 
 
 def _database(item: pytest.Item) -> int:

@@ -196,38 +196,20 @@ async def aexplain(
     """
     if why is None:
         return {}
-    alone = _each_alone(question, preview, why)
     may = {
-        node: frozenset(ask.name for ask in why.asks[node] if ask.is_enough)
-        for node in alone
+        node: frozenset(ask.name for ask in asks if ask.is_enough)
+        for node, asks in why.asks.items()
+        if preview.nodes[node].outcome == Outcome.NO
+        and _each_fits(question.asked, asks)
     }
-    return _blamed(why, alone, await _ablames(question, may))
+    blames = await _ablames(question, may)
+    return {node: NodeReason(asks, blames.get(node)) for node, asks in why.asks.items()}
 
 
 async def _asets(
     question: Question, nodes: Sequence[str] | None = None
 ) -> dict[str, AskSets] | None:
     return await asets(question.engine(), question.asked, question.ground, nodes)
-
-
-def _each_alone(question: Question, preview: Preview, why: Why) -> list[str]:
-    """Return the nodes that say no though each request, by itself, finds enough."""
-    return [
-        node
-        for node, asks in why.asks.items()
-        if preview.nodes[node].outcome == Outcome.NO
-        and _each_fits(question.asked, asks)
-    ]
-
-
-def _blamed(
-    why: Why, alone: Iterable[str], blames: Mapping[str, Blame]
-) -> dict[str, NodeReason]:
-    """Return each node's reason, with what is to blame where each request fits alone."""
-    to_blame = {node: blames.get(node) for node in alone}
-    return {
-        node: NodeReason(asks, to_blame.get(node)) for node, asks in why.asks.items()
-    }
 
 
 async def achoices(
@@ -288,7 +270,7 @@ async def _ablames(
 
     Args:
         question: the claim.
-        may: node → asks that may find enough there by themselves.
+        may: node → asks that find enough there by themselves.
     """
     tried = list(_suspects(question, may))
     engine = question.engine()
