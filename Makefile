@@ -8,22 +8,29 @@ VERSIONS ?= 1.37
 JOBS ?= 2
 LOCK := requirements/run.lock
 DEVLOCK := requirements/dev.lock
+# uv installs in seconds what pip takes a minute for; where uv cannot (a registry that only
+# pip's settings name), pip does.
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check --require-hashes
+UV := $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes
+
+COMPILE := $(BIN)/uv pip compile --generate-hashes --quiet --no-annotate --no-header --python-version 3.11
 
 .PHONY: help setup dev engine demo stop check fix test test-browser test-cluster bench audit lock messages openapi
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
-$(VENV)/.run: $(LOCK)
+$(VENV)/.run: $(LOCK) requirements/uv.lock
 	@command -v $(PYTHON) >/dev/null || { echo "Python 3.11 is needed: install it, or say PYTHON=/path/to/python3.11" >&2; exit 2; }
 	@test -x $(BIN)/python || { echo "Making the virtual environment in $(VENV)"; $(PYTHON) -m venv $(VENV); }
-	@echo "Installing what the product runs on (half a minute)"
-	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r $(LOCK)
+	@echo "Installing what the product runs on (up to half a minute)"
+	@$(PIP) -r requirements/uv.lock
+	@$(UV) -r $(LOCK) || $(PIP) -r $(LOCK)
 	@touch $@
 
 $(VENV)/.dev: $(DEVLOCK) $(VENV)/.run
 	@echo "Installing what checks and tests need"
-	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r $(DEVLOCK)
+	@$(UV) -r $(DEVLOCK) || $(PIP) -r $(DEVLOCK)
 	@touch $@
 
 setup: $(VENV)/.run engine ## the virtual environment, the engine and the message catalogues
@@ -71,10 +78,10 @@ bench: dev ## measure, as ratios against a reference in the same run
 audit: dev ## ask the vulnerability databases about everything pinned; ARGS for mirrors
 	@$(BIN)/python scripts/audit.py $(ARGS)
 
-lock: ## resolve requirements/*.in again
-	@$(BIN)/pip install --quiet uv
-	@$(BIN)/uv pip compile requirements/run.in --generate-hashes --quiet --no-annotate --no-header --python-version 3.11 -o $(LOCK)
-	@$(BIN)/uv pip compile requirements/dev.in -c $(LOCK) --generate-hashes --quiet --no-annotate --no-header --python-version 3.11 -o $(DEVLOCK)
+lock: $(VENV)/.run ## resolve requirements/*.in again
+	@$(COMPILE) requirements/uv.in -o requirements/uv.lock
+	@$(COMPILE) requirements/run.in -o $(LOCK)
+	@$(COMPILE) requirements/dev.in -c $(LOCK) -o $(DEVLOCK)
 
 openapi: dev ## write docs/openapi.json anew
 	@$(BIN)/python manage.py openapi

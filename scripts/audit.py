@@ -26,22 +26,22 @@ sys.path.insert(0, str(ROOT))
 
 from engine.build import VERSIONS, cache, go_command  # noqa: E402  a script is in no package
 
-LOCKS = ("run", "dev")
+LOCKS = ("uv", "run", "dev")
 GOVULNCHECK = "v1.9.0"
 
 
 def main() -> int:
     """Ask about everything, also where something is found on the way."""
     options = _options()
+    locks = [f"requirements/{name}.lock" for name in LOCKS]
     asked = [
         _ask(
-            f"requirements/{name}.lock",
+            ", ".join(locks),
             *(sys.executable, "-m", "pip_audit", "--disable-pip", "--no-deps"),
-            *("--requirement", str(ROOT / "requirements" / f"{name}.lock")),
+            *(f"--requirement={ROOT / each}" for each in locks),
             *("--vulnerability-service", "osv", "--osv-url", options.osv_url),
             *("--progress-spinner", "off"),
         )
-        for name in LOCKS
     ]
     asked += [_engine(each, options.go_database) for each in options.engines]
     return 1 if any(asked) else 0

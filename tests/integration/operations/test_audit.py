@@ -122,7 +122,7 @@ def test_nothing_known_passes_and_every_pin_was_asked_about(osv):
     assert done.returncode == 0, done.stdout + done.stderr
     assert osv.asked >= {
         name.lower().replace("_", "-")
-        for lock in ("run", "dev")
+        for lock in ("uv", "run", "dev")
         for name in PIN.findall((ROOT / "requirements" / f"{lock}.lock").read_text())
     }
 
