@@ -15,7 +15,7 @@ UV := $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes
 
 COMPILE := $(BIN)/uv pip compile --generate-hashes --quiet --no-annotate --no-header --python-version 3.11
 
-.PHONY: help setup dev engine demo stop check fix test test-browser test-cluster bench audit lock messages openapi
+.PHONY: help setup dev engine demo stop check types style fix test test-browser test-cluster bench audit lock messages openapi
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -48,10 +48,15 @@ stop: ## stop the embedded Postgres, Valkey and engines
 	@$(BIN)/python manage.py stop_embedded
 
 check: dev ## format, lint, types, imports, migrations, templates
+	@$(MAKE) --no-print-directory -j2 -Otarget types style
+
+types:
+	@$(BIN)/mypy .
+
+style:
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/djade --check $$(git ls-files 'templates/*.html')
-	@$(BIN)/mypy .
 	@PYTHONPATH=. $(BIN)/lint-imports
 	@$(BIN)/python manage.py makemigrations --check --dry-run
 	@$(BIN)/python manage.py check --fail-level WARNING
