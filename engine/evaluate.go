@@ -187,7 +187,7 @@ func (s *store) evaluate(ctx context.Context, _ *http.Request, body evaluateBody
 	if !sound {
 		return out, nil
 	}
-	all := newest(world.slices)
+	all := world.current
 	var looks []*look
 	var of [][]*look
 	if body.OneByOne {

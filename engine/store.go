@@ -33,6 +33,7 @@ type snapshot struct {
 	once    sync.Once
 	classes classes
 	slices  []*resourceapi.ResourceSlice
+	current []*resourceapi.ResourceSlice // those of their pools' newest generation
 	rules   []*taintRule
 	nodes   []*v1.Node
 	claims  []*resourceapi.ResourceClaim
@@ -97,6 +98,7 @@ func (s *snapshot) prepare() {
 			s.claims = append(s.claims, o)
 		}
 	}
+	s.current = newest(s.slices)
 }
 
 // store keeps the newest snapshot of each cluster; ids are in the order of last use.

@@ -39,7 +39,7 @@ func (s *store) trace(ctx context.Context, _ *http.Request, body traceBody) (any
 		return nil, err
 	}
 	k := kitFor(sets.New(body.Gates...))
-	all := newest(world.slices)
+	all := world.current
 	var nodes sets.Set[string]
 	if body.Nodes != nil {
 		nodes = sets.New(body.Nodes...)

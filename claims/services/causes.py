@@ -8,32 +8,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asgiref.sync import sync_to_async
-
 from claims.domain.why.reasons import Cause
-from claims.services.explaining import aexplain, awhy, question_of
+from claims.services.explaining import aexplain, awhy
 from portal.core.errors import PortalError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from claims.domain.preview import Preview
     from claims.domain.why.reasons import AskReason
-    from claims.services.explaining import Blame, NodeReason
-    from inventory.models import Cluster
+    from claims.services.explaining import Blame, NodeReason, Question
 
 Json = dict[str, Any]
 
 
-async def acauses(
-    cluster: Cluster, manifest: Json, preview: Preview, overlay: Sequence[Json] = ()
-) -> dict[str, list[Json]]:
+async def acauses(question: Question | None, preview: Preview) -> dict[str, list[Json]]:
     """Return node → why each alternative finds too little there, as JSON.
 
     Nodes on which it fits are left out, and those whose cause is not known: a selector
     fails, or the engine does not say in time what keeps requests apart.
     """
-    question = await sync_to_async(question_of)(cluster, manifest, overlay)
     if question is None:
         return {}
     try:
@@ -41,10 +35,10 @@ async def acauses(
         reasons = await aexplain(question, preview, why)
     except PortalError:
         return {}
-    alike: dict[tuple[tuple[int, ...], Blame | None], list[Json]] = {}
+    alike: dict[tuple[int, Blame | None], list[Json]] = {}
     found = {}
     for node, reason in reasons.items():
-        key = (tuple(map(id, reason.asks)), reason.blame)
+        key = (id(reason.asks), reason.blame)
         if key not in alike:
             alike[key] = causes_document(reason)
         if alike[key]:

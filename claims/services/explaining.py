@@ -137,7 +137,8 @@ class Why:
 
     Attributes:
         sets: what class and selectors leave for each ask.
-        asks: of each node that says no, or nothing in time, every ask's reason.
+        asks: of each node that says no, or nothing in time, every ask's reason; one
+            tuple for all nodes that share them.
     """
 
     sets: dict[str, AskSets]
@@ -174,7 +175,12 @@ def _why(
     weigh = [
         scale.bare_reason if bare else scale.reason for scale in _scales(question, sets)
     ]
-    return Why(sets, {node: tuple(reason(node) for reason in weigh) for node in nodes})
+    kept: dict[tuple[int, ...], tuple[AskReason, ...]] = {}
+    asks = {}
+    for node in nodes:
+        found = tuple([reason(node) for reason in weigh])
+        asks[node] = kept.setdefault(tuple(map(id, found)), found)
+    return Why(sets, asks)
 
 
 def _scales(question: Question, sets: Mapping[str, AskSets]) -> list[Scale]:
@@ -196,13 +202,7 @@ async def aexplain(
     """
     if why is None:
         return {}
-    may = {
-        node: frozenset(ask.name for ask in asks if ask.is_enough)
-        for node, asks in why.asks.items()
-        if preview.nodes[node].outcome == Outcome.NO
-        and _each_fits(question.asked, asks)
-    }
-    blames = await _ablames(question, may)
+    blames = await _ablames(question, _apart(question.asked, preview, why))
     return {node: NodeReason(asks, blames.get(node)) for node, asks in why.asks.items()}
 
 
@@ -255,10 +255,30 @@ def unfitting(preview: Preview) -> list[str]:
     ]
 
 
-def _each_fits(asked: Asked, asks: Iterable[AskReason]) -> bool:
-    """Return whether every request, by itself, finds enough with some alternative."""
-    enough = {ask.request for ask in asks if ask.is_enough}
-    return bool(enough) and enough == {name for name, _path, _asks in asked.requests}
+def _apart(asked: Asked, preview: Preview, why: Why) -> dict[str, frozenset[str]]:
+    """Return nodes that say no though every request, by itself, finds enough there.
+
+    With the asks that do: of each request, some alternative.
+    """
+    known: dict[int, frozenset[str]] = {}
+    found = {}
+    for node, asks in why.asks.items():
+        if preview.nodes[node].outcome != Outcome.NO:
+            continue
+        if id(asks) not in known:
+            known[id(asks)] = _enough(asked, asks)
+        if known[id(asks)]:
+            found[node] = known[id(asks)]
+    return found
+
+
+def _enough(asked: Asked, asks: Iterable[AskReason]) -> frozenset[str]:
+    """Return the asks that find enough; none where some request does not."""
+    enough = [ask for ask in asks if ask.is_enough]
+    requests = {name for name, _path, _asks in asked.requests}
+    if {ask.request for ask in enough} != requests:
+        return frozenset()
+    return frozenset(ask.name for ask in enough)
 
 
 async def _ablames(

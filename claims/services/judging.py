@@ -17,6 +17,7 @@ from claims.services.causes import acauses, with_causes
 from claims.services.check_documents import check_document
 from claims.services.checking import check_file
 from claims.services.diagnosing import hidden_from
+from claims.services.explaining import question_of
 from claims.services.filed import file_of, identity_of, item_previews, together
 from inventory.models import KubeObject
 from portal.accounts.domain.roles import Permission
@@ -131,12 +132,10 @@ def previews(cluster: Cluster, filed: Filed, *, causes: bool) -> Json:
 def _explained(
     cluster: Cluster, filed: Filed, item: Json, preview: Preview, *, causes: bool
 ) -> Json:
-    known = (
-        async_to_sync(acauses)(cluster, item, preview, filed.overlay)
-        if causes
-        else None
-    )
-    return with_causes(preview.document(), known)
+    if not causes:
+        return with_causes(preview.document(), None)
+    question = question_of(cluster, item, filed.overlay)
+    return with_causes(preview.document(), async_to_sync(acauses)(question, preview))
 
 
 def preview_as_one_pod(cluster: Cluster, filed: Filed) -> Json:

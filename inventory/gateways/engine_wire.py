@@ -6,6 +6,7 @@ import atexit
 import fcntl
 import hashlib
 import os
+import ssl
 import threading
 import time
 from contextlib import contextmanager
@@ -32,8 +33,12 @@ Json = dict[str, Any]
 FILL_SECONDS = 60.0
 CALL_SECONDS = "slicewise_engine_call_duration_seconds"
 # The calls that are told apart; the last part of an address.
-ASKED = frozenset({"check", "evaluate", "allocate", "copies", "rows"})
+ASKED = frozenset(
+    {"check", "evaluate", "trace", "allocate", "outcomes", "copies", "rows"}
+)
 _BASE = "http://engine"
+# Never used over a local socket, and made for each transport where none is given.
+_NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 _follows_client: ContextVar[bool] = ContextVar("follows_client", default=False)
 
 
@@ -159,7 +164,7 @@ def exchange(process: EngineProcess, call: Call) -> Reply:
 async def exchange_async(process: EngineProcess, call: Call) -> Reply:
     """Make one exchange; being cancelled closes the connection."""
     socket = str(process.socket)
-    transport = httpx.AsyncHTTPTransport(uds=socket, verify=False)
+    transport = httpx.AsyncHTTPTransport(uds=socket, verify=_NO_TLS)
     try:
         async with httpx.AsyncClient(transport=transport) as client:
             with timed(CALL_SECONDS, call=call.name):
@@ -190,7 +195,7 @@ def _pool(socket: str) -> httpx.Client:
     key = (os.getpid(), socket)
     with _pools_lock:
         if key not in _pools:
-            transport = httpx.HTTPTransport(uds=socket, verify=False)
+            transport = httpx.HTTPTransport(uds=socket, verify=_NO_TLS)
             _pools[key] = httpx.Client(transport=transport)
             atexit.register(_pools[key].close)
         return _pools[key]

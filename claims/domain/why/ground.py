@@ -7,7 +7,7 @@ counters, capacity. They explain; whether a claim fits is the engine's word alon
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from claims.domain.checks.capacity import consumed, quantity_text
 from claims.domain.why.reach import reached
@@ -22,6 +22,20 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 Counter = tuple[str, str]  # (counter set, counter)
 Amounts = dict[Counter, Fraction]
+
+
+class Bars(NamedTuple):
+    """What keeps every claim off a device, and whether more may.
+
+    Attributes:
+        problem: of its pool.
+        holds: those that take it whole.
+        taken_whole: there are neither taints, counters nor shares to be asked.
+    """
+
+    problem: str
+    holds: list[Hold]
+    taken_whole: bool
 
 
 class Ground:
@@ -45,7 +59,9 @@ class Ground:
             (pool.driver, pool.name): pool for pool in world.pools
         }
         self._problems = {key: self._problem(pool) for key, pool in self.pools.items()}
-        self._bars: dict[str, tuple[str, list[Hold]]] = {}
+        self._bars: dict[str, Bars] = {}
+        self._pictures: dict[str, int | None] = {}
+        self._numbers: dict[tuple[Any, ...], int] = {}
         self._left: dict[tuple[str, str], Amounts] = {}
         self._classes = world.classes()
 
@@ -53,16 +69,41 @@ class Ground:
         """Return whether a DeviceClass of this name is there."""
         return name in self._classes
 
-    def bars(self, device_id: str) -> tuple[str, list[Hold]]:
-        """Return what keeps every claim off a device: its pool's problem, and whole holds.
-
-        Worked out once for a device, whatever asks for it.
-        """
+    def bars(self, device_id: str) -> Bars:
+        """Return what can be said of a device whatever asks for it, worked out once."""
         found = self._bars.get(device_id)
         if found is None:
-            found = self.pool_problem(device_id), self.blocking_holds(device_id)
-            self._bars[device_id] = found
+            device = self.world.devices[device_id]
+            found = self._bars[device_id] = Bars(
+                problem=self.pool_problem(device_id),
+                holds=self.blocking_holds(device_id),
+                taken_whole=not (
+                    device.allow_multiple_allocations
+                    or device.consumes_counters
+                    or self.world.taints(device_id)
+                ),
+            )
         return found
+
+    def picture(self, node: str) -> int | None:
+        """Return a number for all that an ask without capacity finds on a node's devices.
+
+        Nodes with one number keep out devices alike, one after the other. None where
+        taints, counters or shares have to be asked.
+        """
+        if node not in self._pictures:
+            self._pictures[node] = self._picture(self.by_node.get(node, ()))
+        return self._pictures[node]
+
+    def _picture(self, devices: tuple[str, ...]) -> int | None:
+        found = []
+        for device in devices:
+            bars = self.bars(device)
+            if not bars.taken_whole:
+                return None
+            keys = tuple(self.world.devices[device].attributes)
+            found.append((bars.problem, bool(bars.holds), keys))
+        return self._numbers.setdefault(tuple(found), len(self._numbers))
 
     def pool_of(self, device_id: str) -> PoolValue:
         """Return the pool of a device."""

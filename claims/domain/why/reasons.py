@@ -38,6 +38,8 @@ class Cause(StrEnum):
     CAPACITY = "capacity"
     CONSTRAINT = "constraint"
 
+    __hash__ = str.__hash__  # Enum's own takes its time, and each device counts by it
+
 
 _ORDER = list(Cause)
 
@@ -220,17 +222,18 @@ class Scale:
         self.sets = sets
         self.ground = ground
         self._needed = _needed_attributes(ask, asked)
-        self._fails: dict[str, Part] = {}
         self._bare: dict[tuple[Any, ...], AskReason] = {}
+        # Each device of the class → the number of the part that leaves it out, from 0.
+        self._step = dict.fromkeys(sets.of_class, len(sets.parts))
         left = sets.of_class
-        for part in sets.parts:
-            self._fails.update(dict.fromkeys(left - part.after, part))
+        for number, part in enumerate(sets.parts):
+            self._step.update(dict.fromkeys(left - part.after, number))
             left = part.after
 
     def reason(self, node: str) -> AskReason:
         """Return why the ask finds too little on one node."""
         reachable = self.ground.by_node.get(node, ())
-        mine = [device for device in reachable if device in self.sets.of_class]
+        mine = [device for device in reachable if device in self._step]
         groups: dict[tuple[Cause, str], _Group] = {}
         for device in mine:
             if dropped := self._drop(device):
@@ -247,18 +250,25 @@ class Scale:
         Nodes with the same numbers share one.
         """
         reachable = self.ground.by_node.get(node, ())
-        mine = [device for device in reachable if device in self.sets.of_class]
+        steps = tuple(map(self._step.get, reachable))
+        picture = None if self.ask.capacity else self.ground.picture(node)
+        if picture is None:
+            return self._counted(reachable)
+        key = (picture, steps)
+        if key not in self._bare:
+            self._bare[key] = self._counted(reachable)
+        return self._bare[key]
+
+    def _counted(self, reachable: tuple[str, ...]) -> AskReason:
+        mine = [device for device in reachable if device in self._step]
         counts: dict[tuple[Cause, str], int] = {}
-        for device in mine:
-            if dropped := self._drop(device):
-                counts[dropped[:2]] = counts.get(dropped[:2], 0) + 1
+        for drop in filter(None, map(self._drop, mine)):
+            counts[drop[:2]] = counts.get(drop[:2], 0) + 1
         key = (len(reachable), len(mine), frozenset(counts.items()))
-        found = self._bare.get(key)
-        if found is None:
-            ordered = sorted(counts, key=_order)
-            losses = tuple(Loss(*each, counts[each]) for each in ordered)
-            found = self._bare[key] = self._with(len(reachable), len(mine), losses)
-        return found
+        if key not in self._bare:
+            losses = tuple(Loss(*e, counts[e]) for e in sorted(counts, key=_order))
+            self._bare[key] = self._with(len(reachable), len(mine), losses)
+        return self._bare[key]
 
     def _with(
         self, reachable: int, of_class: int, losses: tuple[Loss, ...]
@@ -281,18 +291,18 @@ class Scale:
         return [
             device
             for device in self.ground.by_node.get(node, ())
-            if device in self.sets.of_class and self._drop(device) is None
+            if device in self._step and self._drop(device) is None
         ]
 
     def _nearest(self, reason: AskReason, mine: list[str]) -> tuple[Near, ...]:
         """Return the nearest misses where a selector is the first cause."""
-        if not self._fails or (first := reason.first) is None:
+        if not self.sets.parts or (first := reason.first) is None:
             return ()
         if first.cause != Cause.SELECTOR:
             return ()
         worst, lost = None, list[str]()
-        for part in self.sets.parts:
-            failing = [device for device in mine if self._fails.get(device) is part]
+        for number, part in enumerate(self.sets.parts):
+            failing = [device for device in mine if self._step[device] == number]
             if str(part.selector) == first.detail and len(failing) > len(lost):
                 worst, lost = part, failing
         if worst is None:
@@ -301,19 +311,21 @@ class Scale:
 
     def _drop(self, device: str) -> _Dropped | None:
         """Return the first thing that keeps a device of the class out."""
-        if part := self._fails.get(device):
+        if (step := self._step[device]) < len(self.sets.parts):
+            part = self.sets.parts[step]
             return Cause.SELECTOR, str(part.selector), part.keys, []
-        ground, ask = self.ground, self.ask
-        problem, holds = ground.bars(device)
-        if problem:
-            return Cause.POOL, problem, (ground.pool_of(device).name,), []
-        if holds and not ask.is_admin:
-            return Cause.HELD, "", (), holds
-        if taints := ground.world.untolerated(device, ask.tolerations):
-            return Cause.TAINT, taint_text(taints[0]), (), []
-        return self._short(device) or self._lacks(device)
+        bars = self.ground.bars(device)
+        if bars.problem:
+            return Cause.POOL, bars.problem, (self.ground.pool_of(device).name,), []
+        if bars.holds and not self.ask.is_admin:
+            return Cause.HELD, "", (), bars.holds
+        left = bars.taken_whole and not self.ask.capacity
+        return (None if left else self._short(device)) or self._lacks(device)
 
     def _short(self, device: str) -> _Dropped | None:
+        """Return the taint, counters or capacity that keep a device out."""
+        if taints := self.ground.world.untolerated(device, self.ask.tolerations):
+            return Cause.TAINT, taint_text(taints[0]), (), []
         if short := self.ground.short_counters(device):
             holds = self.ground.counter_holds(device, short)
             return Cause.COUNTERS, "", (), holds
