@@ -148,8 +148,11 @@ def test_alternatives_are_dragged(page: Page, sign_in):
 
     rows.nth(0).locator("[data-grip]").hover()
     page.mouse.down()
-    for _ in range(2):  # the second move is the one that is told to what is under it
-        rows.nth(1).locator("header").hover()
+    rows.nth(1).locator("header").hover()
+    expect(rows.nth(0)).to_have_attribute("data-dragged", "")
+    # The second move is the one that is told to what is under it.
+    rows.nth(1).locator("header").hover()
+    expect(rows.nth(1)).to_have_attribute("data-over", "")
     page.mouse.up()
 
     expect(page.locator(f"#f-{FIRST}-name")).to_have_value("mig-fallback")
