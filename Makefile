@@ -25,7 +25,7 @@ $(VENV)/.run: $(LOCK) requirements/uv.lock
 	@test -x $(BIN)/python || { echo "Making the virtual environment in $(VENV)"; $(PYTHON) -m venv $(VENV); }
 	@echo "Installing what the product runs on (up to half a minute)"
 	@$(PIP) -r requirements/uv.lock
-	@$(UV) -r $(LOCK) || $(PIP) -r $(LOCK)
+	@$(UV) --compile-bytecode -r $(LOCK) || $(PIP) -r $(LOCK)
 	@touch $@
 
 $(VENV)/.dev: $(DEVLOCK) $(VENV)/.run
@@ -67,7 +67,7 @@ fix: dev ## put format and simple lint right
 
 test: dev ## everything that needs no real control plane and no browser; FULL=1 for more examples
 	@$(BIN)/python engine/build.py --versions all
-	@FULL=$(FULL) $(BIN)/pytest -n $(JOBS) --dist load --maxschedchunk 6 -m "not cluster and not browser" $(ARGS)
+	@FULL=$(FULL) $(BIN)/pytest -n $(JOBS) --dist load --maxschedchunk 2 -m "not cluster and not browser" $(ARGS)
 
 test-browser: dev ## the main job in Chromium
 	@$(BIN)/pytest -m browser tests/browser $(ARGS)

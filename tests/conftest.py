@@ -48,23 +48,40 @@ Argon2PasswordHasher.parallelism = 1
 
 
 _truncate = DatabaseOperations.sql_flush
+# Where the rows that migrations made are kept while a test empties the database.
+KEPT = "made_by_migrations"
 
 
 def _empty(self, style, tables, *, reset_sequences=False, allow_cascade=False):
-    """Return statements that empty what holds rows: to truncate all takes far longer."""
+    """Return statements that leave what migrations made: to truncate all takes far longer."""
     if reset_sequences or allow_cascade:
         more = {"reset_sequences": reset_sequences, "allow_cascade": allow_cascade}
         return _truncate(self, style, tables, **more)
-    # What is made anew after each flush can stay.
-    made_anew = {"django_content_type", "auth_permission"}
-    names = [self.quote_name(each) for each in tables if each not in made_anew]
     with self.connection.cursor() as cursor:
-        one = (f"(SELECT '{name}' FROM {name} LIMIT 1)" for name in names)
-        cursor.execute(" UNION ALL ".join(one))
-        filled = [row[0] for row in cursor.fetchall()]
+        cursor.execute(
+            "SELECT table_name FROM information_schema.tables WHERE table_schema = %s",
+            [KEPT],
+        )
+        kept = {row[0] for row in cursor.fetchall()}
+        filled = _filled(cursor, [name for name in tables if name not in MADE_ANEW])
     # Neither keys nor the triggers that keep what may only grow are asked.
     role = "SET LOCAL session_replication_role = replica"
-    return [role, *(f"DELETE FROM {name}" for name in filled)]
+    return [
+        role,
+        *(f'DELETE FROM "{name}"' for name in filled),
+        *(f'INSERT INTO "{name}" SELECT * FROM {KEPT}."{name}"' for name in kept),
+    ]
+
+
+# What is made anew after each flush can stay.
+MADE_ANEW = frozenset({"django_content_type", "auth_permission"})
+
+
+def _filled(cursor, tables: list[str]) -> list[str]:
+    """Return the tables that hold rows."""
+    one = (f"""(SELECT '{name}' FROM "{name}" LIMIT 1)""" for name in tables)
+    cursor.execute(" UNION ALL ".join(one))
+    return [row[0] for row in cursor.fetchall()]
 
 
 DatabaseOperations.sql_flush = _empty
@@ -91,10 +108,15 @@ def django_db_modify_db_settings(django_db_blocker) -> None:
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup, django_db_blocker):
-    """Close what threads of async tests left open, so that the database can go."""
-    yield
+    """Keep what migrations made; close what threads left open, so that all can go."""
     from django.db import connection
 
+    with django_db_blocker.unblock(), connection.cursor() as cursor:
+        tables = connection.introspection.django_table_names(only_existing=True)
+        cursor.execute(f"CREATE SCHEMA {KEPT}")
+        for name in _filled(cursor, [each for each in tables if each not in MADE_ANEW]):
+            cursor.execute(f'CREATE TABLE {KEPT}."{name}" AS TABLE "{name}"')
+    yield
     with django_db_blocker.unblock(), connection.cursor() as cursor:
         cursor.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
@@ -225,35 +247,19 @@ SLOW = (
     "integration/watcher/",
     "simcluster/",
 )
-WITHOUT = 3  # behind all that use a database
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes longest, within the order that databases want.
-
-    What empties the database comes after what needs the rows that migrations made.
-    """
+    """Begin with what takes longest; each test finds the database as migrations left it."""
     here = str(Path(__file__).parent)
 
-    def place(item: pytest.Item) -> tuple[int, int]:
+    def place(item: pytest.Item) -> int:
         path = str(item.path).removeprefix(here + os.sep)
         slow = (at for at, name in enumerate(SLOW) if path.startswith(name))
-        group, at = _database(item), next(slow, len(SLOW))
-        return (0 if group == WITHOUT and at < len(SLOW) else group), at
+        return next(slow, len(SLOW))
 
     items.sort(key=place)
-
-
-def _database(item: pytest.Item) -> int:
-    """Return 1 where a test rolls the database back, 2 where it empties it, else WITHOUT."""
-    asked = set(getattr(item, "fixturenames", ()))
-    marker = item.get_closest_marker("django_db")
-    if {"transactional_db", "live_server"} & asked:
-        return 2
-    if marker is not None:
-        return 2 if marker.kwargs.get("transaction") else 1
-    return 1 if "db" in asked else WITHOUT
 
 
 def pytest_collection_finish() -> None:

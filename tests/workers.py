@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 
 import pytest
+from xdist.scheduler.load import LoadScheduling
 
 WORKER = os.environ.get("PYTEST_XDIST_WORKER")
 
@@ -32,3 +33,22 @@ def pytest_sessionfinish() -> None:
         run: Path = embedded.run_dir()
         engine_process.stop(run)
         embedded.stop()
+
+
+class NextOne(LoadScheduling):
+    """Give whoever is free the next test: nothing waits behind what takes long."""
+
+    def check_schedule(self, node, duration: float = 0) -> None:
+        """Keep two tests at a process: it begins one when it knows of another."""
+        if node.shutting_down:
+            return
+        if self.pending:
+            self._send_tests(node, 2 - len(self.node2pending[node]))
+        else:
+            node.shutdown()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log) -> NextOne:
+    """Have processes take tests in their order, one after the other."""
+    return NextOne(config, log)

@@ -145,6 +145,8 @@ def test_alternatives_are_dragged(page: Page, sign_in):
     sign_in(page)
     page.goto("/c/demo/compose/?preset=hopper-shares")
     rows = page.locator("[data-movable]")
+    # What is free comes a moment later, and moves what is below it.
+    expect(page.locator("#availability")).not_to_contain_text("class by class")
 
     rows.nth(0).locator("[data-grip]").hover()
     page.mouse.down()
