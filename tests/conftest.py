@@ -62,7 +62,7 @@ def _empty(self, style, tables, *, reset_sequences=False, allow_cascade=False):
             "SELECT table_name FROM information_schema.tables WHERE table_schema = %s",
             [KEPT],
         )
-        kept = {row[0] for row in cursor.fetchall()}
+        kept = {row[0] for row in cursor.fetchall()} & {*tables}
         filled = _filled(cursor, [name for name in tables if name not in MADE_ANEW])
     # Neither keys nor the triggers that keep what may only grow are asked.
     role = "SET LOCAL session_replication_role = replica"

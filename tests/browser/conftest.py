@@ -110,8 +110,12 @@ def running(*options: str, seconds: float = READY_SECONDS) -> Iterator[Demo]:
 
 @contextlib.contextmanager
 def state_folder() -> Iterator[Path]:
-    """Yield a new folder for the state of one demo; remove it at the end."""
-    state = Path(tempfile.mkdtemp(prefix="slicewise-browser-", dir="/var/tmp"))
+    """Yield a new folder for the state of one demo; remove it at the end.
+
+    SLICEWISE_TEST_DIR says where, as a place in memory; /var/tmp otherwise.
+    """
+    place = os.environ.get("SLICEWISE_TEST_DIR") or "/var/tmp"
+    state = Path(tempfile.mkdtemp(prefix="slicewise-test-", dir=place))
     state.chmod(0o755)  # Postgres, started by root, runs as another user
     try:
         yield state

@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from contextlib import closing, suppress
@@ -19,6 +17,7 @@ import httpx
 import pytest
 
 from portal.demo import memory, people
+from tests.browser.conftest import state_folder
 
 ROOT = Path(__file__).resolve().parents[3]
 pytestmark = pytest.mark.slow
@@ -26,13 +25,11 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def state():
-    path = Path(tempfile.mkdtemp(prefix="slicewise-demo-", dir="/var/tmp"))
-    path.chmod(0o755)
-    yield path
-    code = "from portal import embedded; embedded.stop()"
-    env = {**os.environ, "SLICEWISE_STATE_DIR": str(path)}
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=env, check=True)
-    shutil.rmtree(path, ignore_errors=True)
+    with state_folder() as path:
+        yield path
+        code = "from portal import embedded; embedded.stop()"
+        env = {**os.environ, "SLICEWISE_STATE_DIR": str(path)}
+        subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=env, check=True)
 
 
 class Supervisor:
