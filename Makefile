@@ -8,8 +8,8 @@ VERSIONS ?= 1.37
 JOBS ?= 2
 LOCK := requirements/run.lock
 DEVLOCK := requirements/dev.lock
-# uv installs in seconds what pip takes a minute for; where uv cannot (a registry that only
-# pip's settings name), pip does.
+# uv installs in seconds what pip takes a minute for. Where there is no uv, or it cannot
+# (a registry that only pip's settings name), pip does.
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --require-hashes
 UV := $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes
 
@@ -20,11 +20,14 @@ COMPILE := $(BIN)/uv pip compile --generate-hashes --quiet --no-annotate --no-he
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
-$(VENV)/.run: $(LOCK) requirements/uv.lock
+$(VENV)/.uv: requirements/uv.lock
 	@command -v $(PYTHON) >/dev/null || { echo "Python 3.11 is needed: install it, or say PYTHON=/path/to/python3.11" >&2; exit 2; }
 	@test -x $(BIN)/python || { echo "Making the virtual environment in $(VENV)"; $(PYTHON) -m venv $(VENV); }
+	@$(PIP) -r $< || echo "Without uv this takes longer"
+	@touch $@
+
+$(VENV)/.run: $(LOCK) $(VENV)/.uv
 	@echo "Installing what the product runs on (up to half a minute)"
-	@$(PIP) -r requirements/uv.lock
 	@$(UV) --compile-bytecode -r $(LOCK) || $(PIP) -r $(LOCK)
 	@touch $@
 
@@ -83,7 +86,7 @@ bench: dev ## measure, as ratios against a reference in the same run
 audit: dev ## ask the vulnerability databases about everything pinned; ARGS for mirrors
 	@$(BIN)/python scripts/audit.py $(ARGS)
 
-lock: $(VENV)/.run ## resolve requirements/*.in again
+lock: $(VENV)/.uv ## resolve requirements/*.in again
 	@$(COMPILE) requirements/uv.in -o requirements/uv.lock
 	@$(COMPILE) requirements/run.in -o $(LOCK)
 	@$(COMPILE) requirements/dev.in -c $(LOCK) -o $(DEVLOCK)

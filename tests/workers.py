@@ -1,4 +1,4 @@
-"""Give each parallel test process servers of its own.
+"""Give each parallel test process servers of its own, and the next test when it is free.
 
 Loaded by name (`addopts = "-p tests.workers"`), since settings, which start the
 embedded servers, are read before any conftest.
@@ -36,19 +36,19 @@ def pytest_sessionfinish() -> None:
 
 
 class NextOne(LoadScheduling):
-    """Give whoever is free the next test: nothing waits behind what takes long."""
+    """Give whoever is free the next test: little waits behind what takes long."""
 
     def check_schedule(self, node, duration: float = 0) -> None:
         """Keep two tests at a process: it begins one when it knows of another."""
         if node.shutting_down:
             return
         if self.pending:
-            self._send_tests(node, 2 - len(self.node2pending[node]))
+            self._send_tests(node, max(0, 2 - len(self.node2pending[node])))
         else:
             node.shutdown()
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config, log) -> NextOne:
-    """Have processes take tests in their order, one after the other."""
-    return NextOne(config, log)
+def pytest_xdist_make_scheduler(config, log) -> NextOne | None:
+    """Have processes take tests in their order, unless another way is asked for."""
+    return NextOne(config, log) if config.getoption("dist") == "load" else None

@@ -12,7 +12,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from portal.demo.people import PEOPLE
+from tests.folders import state_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 READY_SECONDS = 120
@@ -106,21 +106,6 @@ def running(*options: str, seconds: float = READY_SECONDS) -> Iterator[Demo]:
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait(timeout=30)
-
-
-@contextlib.contextmanager
-def state_folder() -> Iterator[Path]:
-    """Yield a new folder for the state of one demo; remove it at the end.
-
-    SLICEWISE_TEST_DIR says where, as a place in memory; /var/tmp otherwise.
-    """
-    place = os.environ.get("SLICEWISE_TEST_DIR") or "/var/tmp"
-    state = Path(tempfile.mkdtemp(prefix="slicewise-test-", dir=place))
-    state.chmod(0o755)  # Postgres, started by root, runs as another user
-    try:
-        yield state
-    finally:
-        shutil.rmtree(state, ignore_errors=True)
 
 
 def chromium() -> str | None:

@@ -11,8 +11,9 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 from portal.demo.stack import free_port
-from tests.browser.conftest import FLAGS, await_address, chromium, state_folder
+from tests.browser.conftest import FLAGS, await_address, chromium
 from tests.browser.guide import ROOT, blocks, follow
+from tests.folders import state_folder
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
 

@@ -13,13 +13,13 @@ from kombu import pools
 
 from claims.domain.lifecycle import State
 from portal.operations.services import copies
-from tests.browser.conftest import state_folder
 from tests.faults import table
 from tests.faults.counting import all_are, duplicates, lost, states_of
 from tests.faults.faulty import FaultyServer
 from tests.faults.postgres import OwnPostgres
 from tests.faults.table import HEALED_SECONDS, Seen
 from tests.faults.world import World, database_url, until
+from tests.folders import state_folder
 from tests.integration.claims.objects import manifest_of, prepare
 
 EMPTY, OF_A_TEST = "faults_empty", "faults_test"

@@ -7,6 +7,7 @@ counters, capacity. They explain; whether a claim fits is the engine's word alon
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from claims.domain.checks.capacity import consumed, quantity_text
@@ -30,12 +31,14 @@ class Bars(NamedTuple):
     Attributes:
         problem: of its pool.
         holds: those that take it whole.
-        taken_whole: there are neither taints, counters nor shares to be asked.
+        is_plain: there are neither taints, counters nor shares to be asked.
+        keys: of its attributes.
     """
 
     problem: str
     holds: list[Hold]
-    taken_whole: bool
+    is_plain: bool
+    keys: tuple[str, ...]
 
 
 class Ground:
@@ -62,6 +65,7 @@ class Ground:
         self._bars: dict[str, Bars] = {}
         self._pictures: dict[str, int | None] = {}
         self._numbers: dict[tuple[Any, ...], int] = {}
+        self._next = count()  # threads share a ground: no number is given twice
         self._left: dict[tuple[str, str], Amounts] = {}
         self._classes = world.classes()
 
@@ -77,11 +81,12 @@ class Ground:
             found = self._bars[device_id] = Bars(
                 problem=self.pool_problem(device_id),
                 holds=self.blocking_holds(device_id),
-                taken_whole=not (
+                is_plain=not (
                     device.allow_multiple_allocations
                     or device.consumes_counters
                     or self.world.taints(device_id)
                 ),
+                keys=tuple(device.attributes),
             )
         return found
 
@@ -98,12 +103,13 @@ class Ground:
     def _picture(self, devices: tuple[str, ...]) -> int | None:
         found = []
         for device in devices:
-            bars = self.bars(device)
-            if not bars.taken_whole:
+            if device not in self.world.devices:
                 return None
-            keys = tuple(self.world.devices[device].attributes)
-            found.append((bars.problem, bool(bars.holds), keys))
-        return self._numbers.setdefault(tuple(found), len(self._numbers))
+            bars = self.bars(device)
+            if not bars.is_plain:
+                return None
+            found.append((bars.problem, bool(bars.holds), bars.keys))
+        return self._numbers.setdefault(tuple(found), next(self._next))
 
     def pool_of(self, device_id: str) -> PoolValue:
         """Return the pool of a device."""

@@ -222,7 +222,8 @@ class Scale:
         self.sets = sets
         self.ground = ground
         self._needed = _needed_attributes(ask, asked)
-        self._bare: dict[tuple[Any, ...], AskReason] = {}
+        self._alike: dict[tuple[int, tuple[int | None, ...]], AskReason] = {}
+        self._counts: dict[tuple[Any, ...], AskReason] = {}
         # Each device of the class → the number of the part that leaves it out, from 0.
         self._step = dict.fromkeys(sets.of_class, len(sets.parts))
         left = sets.of_class
@@ -255,9 +256,9 @@ class Scale:
         if picture is None:
             return self._counted(reachable)
         key = (picture, steps)
-        if key not in self._bare:
-            self._bare[key] = self._counted(reachable)
-        return self._bare[key]
+        if key not in self._alike:
+            self._alike[key] = self._counted(reachable)
+        return self._alike[key]
 
     def _counted(self, reachable: tuple[str, ...]) -> AskReason:
         mine = [device for device in reachable if device in self._step]
@@ -265,10 +266,10 @@ class Scale:
         for drop in filter(None, map(self._drop, mine)):
             counts[drop[:2]] = counts.get(drop[:2], 0) + 1
         key = (len(reachable), len(mine), frozenset(counts.items()))
-        if key not in self._bare:
+        if key not in self._counts:
             losses = tuple(Loss(*e, counts[e]) for e in sorted(counts, key=_order))
-            self._bare[key] = self._with(len(reachable), len(mine), losses)
-        return self._bare[key]
+            self._counts[key] = self._with(len(reachable), len(mine), losses)
+        return self._counts[key]
 
     def _with(
         self, reachable: int, of_class: int, losses: tuple[Loss, ...]
@@ -319,10 +320,10 @@ class Scale:
             return Cause.POOL, bars.problem, (self.ground.pool_of(device).name,), []
         if bars.holds and not self.ask.is_admin:
             return Cause.HELD, "", (), bars.holds
-        left = bars.taken_whole and not self.ask.capacity
-        return (None if left else self._short(device)) or self._lacks(device)
+        plain = bars.is_plain and not self.ask.capacity
+        return (None if plain else self._refused(device)) or self._lacks(device)
 
-    def _short(self, device: str) -> _Dropped | None:
+    def _refused(self, device: str) -> _Dropped | None:
         """Return the taint, counters or capacity that keep a device out."""
         if taints := self.ground.world.untolerated(device, self.ask.tolerations):
             return Cause.TAINT, taint_text(taints[0]), (), []

@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 from portal.demo import memory, people
-from tests.browser.conftest import state_folder
+from tests.folders import state_folder
 
 ROOT = Path(__file__).resolve().parents[3]
 pytestmark = pytest.mark.slow
