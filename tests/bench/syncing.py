@@ -85,13 +85,15 @@ def _watcher(plane: ControlPlane) -> tuple[float, int]:
         kubeconfig_encrypted=secrets.encrypt(standing_alone(plane.kubeconfig())),
     )
     devices = Device.objects.filter(cluster=cluster)
+    # Devices are counted once something is committed: before, that only takes time.
+    seen = Cluster.objects.filter(pk=cluster.pk, revision__gt=0)
     with TemporaryFile("w+") as said:
         try:
             return _timed(
                 [sys.executable, "manage.py", "watch", NAME],
                 said=said,
                 begun=lambda: '"leading"' in _text(said),
-                done=lambda: devices.count() == SLICES * PER_SLICE,
+                done=lambda: seen.exists() and devices.count() == SLICES * PER_SLICE,
             )
         finally:
             cluster.delete()
