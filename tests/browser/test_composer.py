@@ -254,6 +254,8 @@ def test_configuration_labels_and_yaml_go_together(page: Page, sign_in, name):
     page.get_by_role("button", name="Take this YAML").click()
     expect(page.locator("#f-labels-0-key")).to_have_value("team")
     expect(page.locator("#manifest-text")).to_contain_text("metadata: # ours")
+    # The new form takes the focus a moment after it came.
+    expect(page.get_by_label("Name", exact=True)).to_be_focused()
     page.get_by_label("Active threads").fill("50")
     page.get_by_label("Active threads").press("Tab")
     expect(page.locator("#manifest-text")).to_contain_text(
