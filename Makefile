@@ -12,7 +12,6 @@ DEVLOCK := requirements/dev.lock
 # (a registry that only pip's settings name), pip does.
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --require-hashes
 UV := $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes
-
 COMPILE := $(BIN)/uv pip compile --generate-hashes --quiet --no-annotate --no-header --python-version 3.11
 
 .PHONY: help setup dev engine demo stop check types style fix test test-browser test-cluster bench audit lock messages openapi

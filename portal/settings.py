@@ -8,9 +8,7 @@ variable.
 
 from __future__ import annotations
 
-import os
 import secrets
-from contextlib import suppress
 from pathlib import Path
 
 import environ
@@ -26,14 +24,11 @@ PRODUCTION = env.bool("SLICEWISE_PRODUCTION", default=False)
 
 def _kept_secret() -> str:
     path = embedded.state_dir() / "secret-key"
-    if not path.exists():
-        fresh = path.with_name(f"secret-key-{os.getpid()}")
-        fresh.touch(mode=0o600)
-        fresh.write_text(secrets.token_urlsafe(64))
-        with suppress(FileExistsError):  # of two processes the first one's is kept
-            os.link(fresh, path)
-        fresh.unlink()
-    return path.read_text()
+    with embedded.locked("secret-key"):
+        if not path.exists():
+            path.touch(mode=0o600)
+            path.write_text(secrets.token_urlsafe(64))
+        return path.read_text()
 
 
 SECRET_KEY = (

@@ -26,19 +26,18 @@ sys.path.insert(0, str(ROOT))
 
 from engine.build import VERSIONS, cache, go_command  # noqa: E402  a script is in no package
 
-LOCKS = ("uv", "run", "dev")
 GOVULNCHECK = "v1.9.0"
 
 
 def main() -> int:
     """Ask about everything, also where something is found on the way."""
     options = _options()
-    locks = [f"requirements/{name}.lock" for name in LOCKS]
+    locks = sorted((ROOT / "requirements").glob("*.lock"))
     asked = [
         _ask(
-            ", ".join(locks),
+            ", ".join(each.name for each in locks),
             *(sys.executable, "-m", "pip_audit", "--disable-pip", "--no-deps"),
-            *(f"--requirement={ROOT / each}" for each in locks),
+            *(f"--requirement={each}" for each in locks),
             *("--vulnerability-service", "osv", "--osv-url", options.osv_url),
             *("--progress-spinner", "off"),
         )

@@ -37,8 +37,7 @@ _DEVICE_COLUMNS = (
 
 def as_json(value: Any) -> str:
     """Return a value as Postgres takes it for jsonb."""
-    # Most devices have neither counters nor taints: that needs no encoder.
-    return "[]" if value == [] else orjson.dumps(value).decode()
+    return orjson.dumps(value).decode()
 
 
 def derive_pools(cluster: Cluster, keys: set[str], news: list[Change]) -> None:

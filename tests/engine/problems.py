@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import gzip
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import orjson
 
 from inventory.domain.engine import Row
 
@@ -28,11 +29,13 @@ GATES = (
 )
 
 
-def vectors(name: str) -> Iterator[Json]:
-    """Yield the lines of a recorded file."""
+def vectors(name: str, version: str = "") -> Iterator[Json]:
+    """Yield the problems of a recorded file, those of one Kubernetes minor if given."""
+    sign = f'"kubernetesVersion":"{version}"' if version else ""
     with gzip.open(VECTORS / f"{name}.jsonl.gz", "rt") as lines:
         for line in lines:
-            yield json.loads(line)
+            if sign in line:
+                yield orjson.loads(line)
 
 
 def row(kind: str, body: Json | None, name: str = "") -> Row:

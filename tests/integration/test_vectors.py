@@ -6,15 +6,12 @@ own gates, and must give the recorded answer node by node.
 
 from __future__ import annotations
 
-import gzip
-
-import orjson
 import pytest
 
 from claims.services.preview import preview
 from inventory.domain.gates import enabled_gates
 from inventory.services.loading import load_cluster
-from tests.conftest import DATA
+from tests.engine import problems
 
 KINDS = {
     "classes": ("resource.k8s.io/v1", "DeviceClass"),
@@ -25,15 +22,6 @@ KINDS = {
 
 # Of one node only, though the upstream table records it as an error.
 INVALID_POOLS = "invalid resource pools were encountered"
-
-
-def problems(name: str, version: str = ""):
-    """Yield recorded problems, those of one Kubernetes minor where it is given."""
-    sign = f'"kubernetesVersion":"{version}"' if version else ""
-    with gzip.open(DATA / "vectors" / f"{name}.jsonl.gz", "rt") as lines:
-        for line in lines:
-            if sign in line:
-                yield orjson.loads(line)
 
 
 def load(problem: dict, version: str, now):
@@ -103,7 +91,7 @@ PARTS = 4
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("version", RANDOM)
 def test_random_problems_have_kubernetes_own_answers(version, part, now):
-    vectors = list(problems("allocation-random", version))
+    vectors = list(problems.vectors("allocation-random", version))
     assert len(vectors) == RANDOM[version]
 
     differing = [
@@ -140,7 +128,7 @@ def storable(problem: dict) -> bool:
 def test_upstream_problems_have_kubernetes_own_answers(now):
     vectors = [
         vector
-        for vector in problems("allocation-upstream")
+        for vector in problems.vectors("allocation-upstream")
         if storable(vector["problem"]) and vector["name"] not in CHANGED_WHEN_RECORDED
     ]
 
