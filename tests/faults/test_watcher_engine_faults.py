@@ -19,10 +19,10 @@ from inventory.gateways.engine import EngineDeadline, EngineRefused, EngineUnava
 from inventory.gateways.engine_process import EngineProcess
 from inventory.models import KubeObject
 from tests.contract import objects
+from tests.engine.problems import vectors
 from tests.faults import table
 from tests.faults.postgres import lives
 from tests.faults.table import HEALED_SECONDS, Seen
-from tests.integration.test_vectors import problems
 from tests.integration.watcher import conftest as watching
 from tests.integration.watcher.conftest import (
     assert_same,
@@ -119,7 +119,7 @@ def explosive(now):
     from inventory.services.loading import load_cluster
     from tests.integration.test_vectors import KINDS
 
-    (problem,) = problems("allocation-explosive")
+    (problem,) = vectors("allocation-explosive")
     loaded = load_cluster(
         "explosive",
         [
