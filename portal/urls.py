@@ -17,7 +17,6 @@ audit = [
     path("audit.csv", may_audit(trail.audit_csv), name="audit-csv"),
 ]
 urlpatterns: list[URLPattern | URLResolver] = [
-    path("", include("portal.admission.hooks")),
     path("", include("portal.admission.urls")),
     path("healthz", views.healthz, name="healthz"),
     path("readyz", views.readyz, name="readyz"),

@@ -1,22 +1,20 @@
 """The webhooks in a process of their own: TLS, and nothing but them.
 
-The same views as in the web process, without the middleware that pages need, since
-the API server waits for each answer. A renewed certificate counts from the next
-handshake on; nothing is restarted.
+No other process serves them: whoever reaches the pages must not reach them. Nor do
+they pass the middleware that pages need, since the API server waits for each answer.
+A renewed certificate counts from the next handshake on; nothing is restarted.
 """
 
 from __future__ import annotations
 
 import asyncio
 import ssl
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import structlog
 import uvicorn
 from asgiref.sync import sync_to_async
 from django.db import close_old_connections
-from django.urls import Resolver404, resolve
 from django.utils import timezone
 
 from portal.admission.services.certificates import (
@@ -65,8 +63,8 @@ def _write_counts() -> None:
 class HookApp:
     """The webhooks as an ASGI application of their own.
 
-    The same answers as the views give, without what Django does around each request,
-    since the API server waits: most are in memory and need no thread.
+    Without what Django does around each request, since the API server waits: most
+    answers are in memory and need no thread.
     """
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -99,14 +97,20 @@ class HookApp:
             return refused(500, "This review cannot be answered: see the log.")
 
 
-@lru_cache(maxsize=1_024)
 def judge_at(path: str) -> Judge | None:
-    """Return what answers at a path, or None."""
-    try:
-        found = resolve(path, urlconf="portal.admission.hooks")
-    except Resolver404:
-        return None
-    return Judge(str(found.url_name).partition("-")[0], **found.kwargs)
+    """Return what answers at a path, or None: `domain.manifests` makes these paths."""
+    match path.split("/"):
+        case ["", "admission", ("mutate" | "validate") as webhook]:
+            return Judge(webhook)
+        case ["", "admission", "validate", ("fail" | "ignore") as failure]:
+            return Judge("validate", failure=failure)
+        case ["", "admission", ("mutate" | "validate") as webhook, cluster] if cluster:
+            return Judge(webhook, cluster)
+        case ["", "admission", "validate", cluster, ("fail" | "ignore") as failure] if (
+            cluster
+        ):
+            return Judge("validate", cluster, failure)
+    return None
 
 
 async def _body(receive: Receive) -> bytes | None:
@@ -121,6 +125,18 @@ async def _body(receive: Receive) -> bytes | None:
             return None
         if not message.get("more_body"):
             return b"".join(parts)
+
+
+def _demand_certificates(context: ssl.SSLContext, authority: Path) -> None:
+    """Answer only those whom an authority's certificates, a PEM file, vouch for."""
+    try:
+        context.load_verify_locations(authority)
+    except OSError as error:
+        raise NoCertificate(
+            f"--client-ca {authority} holds no certificate in PEM that can be read:"
+            f" {error.strerror or error}."
+        ) from error
+    context.verify_mode = ssl.CERT_REQUIRED
 
 
 class HookServer:
@@ -149,13 +165,13 @@ class HookServer:
         """Serve until we are told to end.
 
         Raises:
-            NoCertificate: There is none and none could be made.
+            NoCertificate: There is none and none could be made, or the clients'
+                authority cannot be read.
         """
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         if self.client_ca:
-            context.load_verify_locations(self.client_ca)
-            context.verify_mode = ssl.CERT_REQUIRED
+            _demand_certificates(context, self.client_ca)
         self._reload(context)
         self.config.load()
         self.config.ssl = context

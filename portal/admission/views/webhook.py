@@ -1,28 +1,20 @@
 """The webhooks: an AdmissionReview in, one out; no session, no cookie, no token.
 
-The API server calls with a certificate that it trusts us by, not we it: what is
-answered is a verdict on what was sent, and nothing that a caller could not have
-found out by sending the same to the API server.
+Whoever reaches them is believed: a review books budgets, uses approvals up and is
+written down. So they are no addresses of the portal, and only `manage.py
+serve_admission` serves them, to whom it is let: see `portal.admission.serving`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import orjson
 import structlog
 from asgiref.sync import sync_to_async
-from django.conf import settings
-from django.contrib.auth.decorators import login_not_required
-from django.core.exceptions import RequestDataTooBig
 from django.db import Error as DatabaseError
 from django.db import close_old_connections
-from django.http import Http404, HttpResponse
-from django.http.request import UnreadablePostError
 from django.utils import timezone
-from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_POST
 
 from portal.admission.domain.review import BadReview, Review, Verdict, read_review
 from portal.admission.services.reviewing import (
@@ -34,9 +26,6 @@ from portal.admission.services.reviewing import (
 )
 from portal.core.counting import timed
 from portal.core.errors import PortalError
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest
 
 logger = structlog.get_logger(__name__)
 
@@ -81,48 +70,6 @@ class Answer:
     status: int
     body: bytes
     content_type: str = "application/json"
-
-
-@csrf_exempt
-@login_not_required
-@require_POST
-async def validate_review(
-    request: HttpRequest, cluster: str = "", failure: str = ""
-) -> HttpResponse:
-    """Answer whether an object is admitted."""
-    return await _answer(request, Judge("validate", cluster, failure))
-
-
-@csrf_exempt
-@login_not_required
-@require_POST
-async def mutate_review(request: HttpRequest, cluster: str = "") -> HttpResponse:
-    """Answer with what is to be changed in an object before it is stored."""
-    return await _answer(request, Judge("mutate", cluster))
-
-
-async def _answer(request: HttpRequest, judge: Judge) -> HttpResponse:
-    if not settings.SLICEWISE_ADMISSION:
-        raise Http404
-    try:
-        body = _body(request)
-    except (ValueError, UnreadablePostError):
-        found = refused(400, "The body cannot be read: send it whole.")
-    else:
-        found = await answer(judge, request.content_type or "", body)
-    return HttpResponse(
-        found.body, status=found.status, content_type=found.content_type
-    )
-
-
-def _body(request: HttpRequest) -> bytes | None:
-    """Return what was sent; None where it is too much."""
-    try:
-        length = int(request.headers.get("Content-Length") or 0)
-        body = b"" if length > MOST_BYTES else request.body
-    except RequestDataTooBig:
-        return None
-    return None if max(length, len(body)) > MOST_BYTES else body
 
 
 async def answer(judge: Judge, content_type: str, body: bytes | None) -> Answer:

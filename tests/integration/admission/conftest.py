@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-from asgiref.sync import async_to_sync
-from django.test import AsyncClient
+import json
 
-from tests.integration.admission.reviews import review
+import pytest
+
+from tests.integration.admission.reviews import review, sent
 
 
 @pytest.fixture(autouse=True)
@@ -47,14 +47,9 @@ def one_connection(monkeypatch):
 def post(db):
     """Return a function that posts a document to a webhook and returns the response."""
 
-    def do(path, document, **more):
-        async def call():
-            client = AsyncClient()
-            return await client.post(
-                path, document, content_type="application/json", **more
-            )
-
-        return async_to_sync(call)()
+    def do(path, document):
+        whole = document if isinstance(document, bytes) else json.dumps(document)
+        return sent(path, whole if isinstance(whole, bytes) else whole.encode())
 
     return do
 

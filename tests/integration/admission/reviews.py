@@ -6,7 +6,11 @@ import base64
 import json
 import uuid
 
+from asgiref.sync import async_to_sync
+from django.http import HttpResponse
 from django.utils import timezone
+
+from portal.admission.serving import HookApp
 
 ADA = {"username": "ada@orchid", "groups": ["slicewise:orchid"]}
 CONTROLLER = {
@@ -14,6 +18,37 @@ CONTROLLER = {
     "groups": ["system:serviceaccounts"],
 }
 MULTIPLE = "gpu.nvidia.com"
+
+
+class Answered(HttpResponse):
+    """What the server of the webhooks answered, as a client sees it."""
+
+    def json(self):
+        """Return the body, decoded."""
+        return json.loads(self.content)
+
+
+def sent(path, body=b"", method="POST", content_type="application/json"):
+    """Send bytes to the server of the webhooks, in two parts; its answer."""
+    halves = [body[: len(body) // 2], body[len(body) // 2 :]]
+    coming = [
+        {"type": "http.request", "body": halves[0], "more_body": True},
+        {"type": "http.request", "body": halves[1], "more_body": False},
+    ]
+    start, content = {}, []
+
+    async def receive():
+        return coming.pop(0)
+
+    async def keep(message):
+        start.update(message)
+        content.append(message.get("body", b""))
+
+    headers = [(b"content-type", content_type.encode())]
+    scope = {"type": "http", "method": method, "path": path, "headers": headers}
+    async_to_sync(HookApp())(scope, receive, keep)
+    told = {name.decode(): value.decode() for name, value in start["headers"]}
+    return Answered(b"".join(content), status=start["status"], headers=told)
 
 
 def claim(

@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 
 import pytest
-from asgiref.sync import async_to_sync
 from django.utils import timezone
 
 from portal.admission.models import GuardCount
 from portal.admission.services import reviewing
 from portal.admission.services.recording import tally
-from portal.admission.serving import HookApp
 from portal.admission.views import webhook
 from portal.admission.views.webhook import MOST_BYTES
-from tests.integration.admission.reviews import claim, device_class, review
+from tests.integration.admission.reviews import claim, device_class, review, sent
 
 pytestmark = pytest.mark.django_db
 
@@ -28,24 +26,9 @@ def demo(fleet_cluster):
 def send(db):
     """Return a function that sends bytes to a path; status and body of the answer."""
 
-    def do(path, body=b"", method="POST", content_type=b"application/json"):
-        halves = [body[: len(body) // 2], body[len(body) // 2 :]]
-        coming = [
-            {"type": "http.request", "body": halves[0], "more_body": True},
-            {"type": "http.request", "body": halves[1], "more_body": False},
-        ]
-        sent = []
-
-        async def receive():
-            return coming.pop(0)
-
-        async def keep(message):
-            sent.append(message)
-
-        headers = [(b"content-type", content_type)]
-        scope = {"type": "http", "method": method, "path": path, "headers": headers}
-        async_to_sync(HookApp())(scope, receive, keep)
-        return sent[0]["status"], sent[1]["body"].decode()
+    def do(path, body=b"", **more):
+        answer = sent(path, body, **more)
+        return answer.status_code, answer.content.decode()
 
     return do
 
@@ -66,9 +49,13 @@ def judged(send):
     ("path", "more", "status", "says"),
     [
         ("/admission/nothing", {}, 404, "no such webhook"),
+        ("/admission/validate/", {}, 404, "no such webhook"),
+        ("/admission/validate//fail", {}, 404, "no such webhook"),
+        ("/admission/validate/demo/never", {}, 404, "no such webhook"),
+        ("/admission/mutate/demo/fail", {}, 404, "no such webhook"),
         ("/admission/validate", {"method": "GET"}, 405, "POST"),
         ("/admission/validate", {"body": b"{"}, 400, "no JSON"),
-        ("/admission/validate", {"content_type": b"text/plain"}, 400, "json"),
+        ("/admission/validate", {"content_type": "text/plain"}, 400, "json"),
         ("/admission/mutate", {"body": b" " * (MOST_BYTES + 2)}, 413, "at most"),
     ],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from portal.admission.models import AdmissionDecision, GuardCount
@@ -13,6 +15,7 @@ from tests.integration.admission.reviews import (
     claim,
     device_class,
     review,
+    sent,
 )
 
 pytestmark = pytest.mark.django_db
@@ -30,9 +33,21 @@ def test_an_ordinary_claim_is_admitted_and_leaves_no_row(demo, ask):
     assert not AdmissionDecision.objects.exists()
 
 
-def test_off_there_is_no_such_address(demo, post, settings):
-    settings.SLICEWISE_ADMISSION = False
-    assert post("/admission/validate", review(claim())).status_code == 404
+@pytest.mark.parametrize("cluster", ["", "/demo"])
+@pytest.mark.parametrize(
+    "path", ["validate{}", "validate{}/fail", "validate{}/ignore", "mutate{}"]
+)
+def test_the_portal_itself_judges_nothing(demo, client, path, cluster):
+    """Whoever reaches the pages could else book, use up and write down at will."""
+    address = f"/admission/{path.format(cluster)}"
+    text = json.dumps(review(claim(adminAccess=True)))
+    answer = client.post(address, text, content_type="application/json")
+    assert answer.status_code == 404
+    tally.flush()
+    assert not AdmissionDecision.objects.exists()
+    assert not GuardCount.objects.exclude(seen=0).exists()
+    # The process that serves the webhooks does judge there.
+    assert sent(address, text.encode()).json()["response"]["uid"]
 
 
 @pytest.mark.parametrize(
@@ -90,10 +105,6 @@ def test_a_spec_that_no_server_would_send_breaks_nothing(demo, post, spec, endpo
     body = {**claim(), "spec": spec}
     response = post(f"/admission/{endpoint}", review(body))
     assert response.status_code in {200, 400}
-
-
-def test_only_post_is_answered(demo, client):
-    assert client.get("/admission/validate").status_code == 405
 
 
 def test_an_unknown_cluster_is_named(demo, post):

@@ -93,11 +93,10 @@ DOES = {
     "budgets:budget-edit": "changeBudget",
     "budgets:budget-quota": "applyQuota previewQuota",
 }
-# What API servers ask is no page.
 FORMS = {
     name
     for name, methods in TABLE.items()
-    if set(methods) - {"GET"} and not name.startswith(("api:", "admission-hooks:"))
+    if set(methods) - {"GET"} and not name.startswith("api:")
 }
 
 

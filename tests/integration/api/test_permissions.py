@@ -59,14 +59,6 @@ TABLE: dict[str, dict[str, str]] = {
     # By a token alone, as the API; here everybody comes with a session.
     "metrics": {"GET": "ssssss"},
     # Switched off, there is none of them for anybody.
-    "admission-hooks:validate": {"POST": "hhhhhh"},
-    "admission-hooks:mutate": {"POST": "hhhhhh"},
-    "admission-hooks:validate-fail": {"POST": "hhhhhh"},
-    "admission-hooks:validate-ignore": {"POST": "hhhhhh"},
-    "admission-hooks:validate-cluster-fail": {"POST": "hhhhhh"},
-    "admission-hooks:validate-cluster-ignore": {"POST": "hhhhhh"},
-    "admission-hooks:validate-cluster": {"POST": "hhhhhh"},
-    "admission-hooks:mutate-cluster": {"POST": "hhhhhh"},
     "admission:overview": {"GET": "sfffaf"},
     "admission:advisor": {"POST": "sfffaf"},
     "admission:calibrate": {"POST": "sfffaf"},
@@ -377,6 +369,7 @@ def filled(pattern, parts):
 def world(load_fleets, held_claims, ada, cleo, ben, dora, eli, settings):
     """Return the people of each role; there is a claim request of Ada's."""
     settings.SLICEWISE_DEMO = True
+    settings.SLICEWISE_ADMISSION = True
     settings.SLICEWISE_API_RATES = dict.fromkeys(("read", "check", "write"), 10**9)
     whole = [c for c in held_claims if c["metadata"]["name"] == "orchid-whole"]
     cluster = load_fleets("nvidia-t4-l40s", extra=whole)
@@ -465,3 +458,14 @@ def test_every_address_and_method_is_for_those_that_the_table_names(keys):
         if found != expected:
             wrong.append((name, method, expected, found))
     assert wrong == []
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_what_api_servers_ask_is_no_address_of_the_portal(keys, role):
+    """Only `manage.py serve_admission` answers there."""
+    for path in ("validate", "validate/fail", "validate/demo", "mutate", "mutate/demo"):
+        for method in METHODS:
+            client = Client()
+            client.cookies.load(keys[role].cookies)
+            answer = client.generic(method, f"/admission/{path}")
+            assert answer.status_code == 404, (path, method)
