@@ -127,7 +127,15 @@ class Pool(models.Model):
 class Device(models.Model):
     """A device of a pool's newest generation; names may repeat in a faulty pool."""
 
-    cluster = models.ForeignKey(Cluster, models.CASCADE, related_name="devices")
+    # Written by the ten thousand: each index below begins with the cluster, and the
+    # objects that devices are derived from, in the same transaction, hold the reference.
+    cluster = models.ForeignKey(
+        Cluster,
+        models.CASCADE,
+        related_name="devices",
+        db_index=False,
+        db_constraint=False,
+    )
     driver = models.CharField(max_length=63)
     pool = models.CharField(max_length=253)
     name = models.CharField(max_length=63)

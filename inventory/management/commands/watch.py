@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.utils.translation import gettext as _
 
+from inventory.gateways.package import load_package
 from inventory.models import Cluster
 from inventory.services.watching.fleet import Watchers, accept_removals
 from portal.core import counting, logs
@@ -53,6 +54,8 @@ class Command(PortalCommand):
             return self._accept(clusters)
         logs.configure()
         counting.start()
+        # Before it leads: whoever takes a cluster over reads it at once.
+        load_package()
         spare_what_is_imported()
         stop = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
