@@ -39,7 +39,8 @@ ENV PATH=/venv/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
     SLICEWISE_PRODUCTION=true \
     SLICEWISE_STATE_DIR=/var/lib/slicewise \
-    SLICEWISE_RUN_DIR=/run/slicewise
+    SLICEWISE_RUN_DIR=/run/slicewise \
+    FORWARDED_ALLOW_IPS=
 # The values of this one command only let the settings load; nothing of them stays.
 RUN python scripts/messages.py compile \
     && SECRET_KEY=build DATABASE_URL=postgres://build@/build REDIS_URL=redis://build ALLOWED_HOSTS=build \

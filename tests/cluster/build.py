@@ -29,6 +29,7 @@ from pathlib import Path
 MODULES = Path(__file__).parent / "modules"
 ETCD_PACKAGE = "go.etcd.io/etcd/server/v3"
 HELM_MODULE = "helm.sh/helm/v3"
+COMPOSE_MODULE = "github.com/compose-spec/compose-go/v2"
 COMPONENTS = ("kube-apiserver", "kube-scheduler", "kube-controller-manager")
 GO_WHEEL = "1.27.3"
 NEEDED_GO = {"1.37": (1, 27)}
@@ -65,8 +66,9 @@ class Target:
     def folder(self, go_version: str) -> Path:
         """Return where the programs lie once built."""
         digest = hashlib.sha256(f"{go_version}\n{self.ldflags}\n".encode())
-        for name in ("go.mod", "go.sum"):
-            digest.update((self.modules / name).read_bytes())
+        for name in ("go.mod", "go.sum", "main.go"):
+            if (path := self.modules / name).exists():
+                digest.update(path.read_bytes())
         return cache_root() / f"{self.name}-{digest.hexdigest()[:12]}"
 
 
@@ -105,6 +107,20 @@ def helm() -> Path:
     programs = (("helm", f"{HELM_MODULE}/cmd/helm"),)
     target = Target(f"helm-{version}", version, modules, programs, "-s -w")
     return _build_target(target) / "helm"
+
+
+def compose() -> Path:
+    """Return the reader of docker-compose.yml that `modules/compose/` holds, built once.
+
+    Raises:
+        BuildFailed: There is no Go, or Go refused.
+    """
+    modules = MODULES / "compose"
+    version = _pinned(modules, COMPOSE_MODULE)
+    target = Target(
+        f"compose-{version}", version, modules, (("compose", "."),), "-s -w"
+    )
+    return _build_target(target) / "compose"
 
 
 def _kubernetes_target(version: str) -> Target:
