@@ -1,7 +1,7 @@
 """`python -m portal.alive PROCESS`: does this host's web, watcher, worker or beat go on?
 
-Web is asked for its /healthz; each other touches a file whenever it has
-gone once round. Django is not loaded, so that a probe costs little; and no database is asked, since a process that waits for its
+Web is asked for its /healthz, and so is an engine, such as engine-1.37, on its socket;
+each other touches a file whenever it has gone once round. Django is not loaded, so that a probe costs little; and no database is asked, since a process that waits for its
 database must not be ended for it.
 
 Exit 0: it does; 1: it has not for too long, or never did; 2: there is no such process.
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import http.client
 import os
+import socket
 import sys
 import time
 from pathlib import Path
@@ -20,7 +21,8 @@ from portal import embedded
 # After how many seconds without a sign each is taken for dead.
 LIMITS = {"watcher": 30, "worker": 60, "beat": 60}
 WEB = "web"
-NAMES = (*LIMITS, WEB)
+ENGINE = "engine-"
+NAMES = (*LIMITS, WEB, f"{ENGINE}MINOR")
 WEB_PORT = 8000
 
 
@@ -45,8 +47,8 @@ def age(process: str) -> float | None:
 
 def verdict(process: str) -> tuple[int, str]:
     """Return the exit status for a process, and a sentence that says why."""
-    if process == WEB:
-        return _web()
+    if process == WEB or process.startswith(ENGINE):
+        return _web() if process == WEB else _engine(process)
     if process not in LIMITS:
         return 2, f"There is no process {process!r}: say {', '.join(NAMES)}."
     seconds = age(process)
@@ -74,6 +76,22 @@ def _web() -> tuple[int, str]:
     if status == 200:
         return 0, "The web process is alive."
     return 1, f"The web process answers {status} on port {port}: see its log."
+
+
+def _engine(name: str) -> tuple[int, str]:
+    """Ask an engine of this host on its socket."""
+    place = path(name).with_name(f"{name}.sock")
+    with socket.socket(socket.AF_UNIX) as link:
+        link.settimeout(3)
+        try:
+            link.connect(str(place))
+            link.sendall(b"GET /healthz HTTP/1.0\r\n\r\n")
+            status = link.recv(64).split()[1:2]
+        except OSError as error:
+            return 1, f"The {name} does not answer on {place}: {error}."
+    if status == [b"200"]:
+        return 0, f"The {name} is alive."
+    return 1, f"What answers on {place} is no engine."
 
 
 def main(arguments: list[str]) -> int:

@@ -120,7 +120,11 @@ TEMPLATES = [
 _DATABASE_URL = env("DATABASE_URL") if PRODUCTION else env("DATABASE_URL", default="")
 DATABASES = {"default": env.db_url_config(_DATABASE_URL or embedded.postgres_url())}
 DATABASES["default"].setdefault("CONN_MAX_AGE", 0)
-DATABASES["default"]["OPTIONS"] = {"application_name": "slicewise"}
+# What the address' query says, as ?sslmode=verify-full&sslrootcert=…, counts.
+DATABASES["default"]["OPTIONS"] = {
+    "application_name": "slicewise",
+    **DATABASES["default"].get("OPTIONS", {}),
+}
 # How many connections a process keeps, for its threads to take turns at; 0: each opens its
 # own. For web processes, where each request has a thread, and opening takes longer than most.
 if _KEPT := env.int("SLICEWISE_DATABASE_POOL", default=0):
@@ -249,8 +253,9 @@ _BROKER = REDIS_URL.replace("unix://", "redis+socket://", 1)
 CELERY_BROKER_URL = _BROKER
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
-CELERY_TASK_TIME_LIMIT = 120
-CELERY_TASK_SOFT_TIME_LIMIT = 90
+# No time limits: threads, which our workers run tasks in, cannot be ended from outside.
+# Every call that leaves a task has a time-out of its own instead, and a lease that runs
+# out gives the row to another worker; see docs/runbook.md.
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
@@ -329,6 +334,8 @@ SLICEWISE_API_RATES = {
 # After so many hours its owner is told of a claim that no pod uses.
 SLICEWISE_IDLE_HOURS = env.float("SLICEWISE_IDLE_HOURS", default=6.0)
 SLICEWISE_RUN_DIR = env("SLICEWISE_RUN_DIR", default=str(embedded.run_dir()))
+# Whether something else starts the engines there, as containers beside this one.
+SLICEWISE_ENGINES_EXTERNAL = env.bool("SLICEWISE_ENGINES_EXTERNAL", default=False)
 SLICEWISE_PREVIEW_BUDGET_SECONDS = env.float(
     "SLICEWISE_PREVIEW_BUDGET_SECONDS", default=2.0
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import fcntl
 import hashlib
@@ -148,13 +149,21 @@ def asked(process: EngineProcess, call: Call) -> Reply:
 
 
 def exchange(process: EngineProcess, call: Call) -> Reply:
-    """Make one exchange over this process' pool; status 0 where nobody answers."""
+    """Make one exchange over this process' pool; status 0 where nobody answers.
+
+    What does not answer in time is ended where it hangs.
+
+    Raises:
+        EngineDeadline: It lives, and needs longer for this.
+    """
     if not accepts(process.socket):
         return Reply(0, {})
     try:
         with timed(CALL_SECONDS, call=call.name):
             response = _pool(str(process.socket)).request(**_request(call))
     except httpx.TimeoutException as error:
+        if process.end_if_hung():
+            return Reply(0, {})
         raise EngineDeadline(_deadline_text()) from error
     except httpx.TransportError:
         return Reply(0, {})
@@ -162,7 +171,7 @@ def exchange(process: EngineProcess, call: Call) -> Reply:
 
 
 async def exchange_async(process: EngineProcess, call: Call) -> Reply:
-    """Make one exchange; being cancelled closes the connection."""
+    """Make one exchange, as `exchange`; being cancelled closes the connection."""
     socket = str(process.socket)
     transport = httpx.AsyncHTTPTransport(uds=socket, verify=_NO_TLS)
     try:
@@ -170,6 +179,8 @@ async def exchange_async(process: EngineProcess, call: Call) -> Reply:
             with timed(CALL_SECONDS, call=call.name):
                 response = await client.request(**_request(call))
     except httpx.TimeoutException as error:
+        if await asyncio.to_thread(process.end_if_hung):
+            return Reply(0, {})
         raise EngineDeadline(_deadline_text()) from error
     except httpx.TransportError:
         return Reply(0, {})

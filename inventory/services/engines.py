@@ -61,4 +61,8 @@ def row_of(body: dict[str, Any]) -> Row:
 
 def _process(cluster: Cluster) -> EngineProcess:
     minor, _fit = minor_for(cluster.kubernetes_version)
-    return EngineProcess(minor, Path(settings.SLICEWISE_RUN_DIR))
+    return EngineProcess(
+        minor,
+        Path(settings.SLICEWISE_RUN_DIR),
+        external=settings.SLICEWISE_ENGINES_EXTERNAL,
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import signal
@@ -10,13 +11,18 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from inventory.domain.engine import Fit, minor_for
-from inventory.gateways.engine import Engine, EngineUnavailable
-from inventory.gateways.engine_process import EngineProcess, pid_at, stop
+from inventory.gateways import engine as gateway
+from inventory.gateways import engine_process
+from inventory.gateways.engine import AsyncEngine, Engine, EngineUnavailable
+from inventory.gateways.engine_process import EngineProcess, owner_at, pid_at, stop
+from portal import alive
+from tests.faults.postgres import lives
 
 
 @pytest.fixture
@@ -155,3 +161,102 @@ def test_a_new_binary_replaces_the_running_one(own, tmp_path):
     _wait(lambda: pid_at(own.socket) is None)
     assert engine.check(["true"])[0].scheduler.ok
     assert pid_at(own.socket) != first
+
+
+@pytest.fixture
+def hung(own):
+    """Return the id of an engine that listens and answers nothing more."""
+    own.ensure()
+    pid = pid_at(own.socket)
+    os.kill(pid, signal.SIGSTOP)
+    yield pid
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("carry", ["threads", "coroutines"])
+def test_an_engine_that_hangs_is_ended_and_its_question_answered(
+    own, hung, monkeypatch, carry
+):
+    monkeypatch.setattr(gateway, "CHECK_SECONDS", 0.5)
+    monkeypatch.setattr(engine_process, "HUNG_SECONDS", 0.5)
+    if carry == "threads":
+        (found,) = Engine(own).check(["true"])
+    else:
+        (found,) = asyncio.run(AsyncEngine(own).check(["true"]))
+    assert found.scheduler.ok
+    assert not lives(hung)
+    assert pid_at(own.socket) not in {None, hung}
+
+
+def test_an_engine_that_lives_is_left_to_its_work(own):
+    own.ensure()
+    pid = pid_at(own.socket)
+    assert owner_at(own.socket) == pid
+    assert not own.end_if_hung()
+    assert pid_at(own.socket) == pid
+
+
+def test_nothing_that_took_its_place_is_ended(own, hung, monkeypatch):
+    """Between the question and the end another may have put its own there."""
+    owners = iter([hung, None])
+    with monkeypatch.context() as played:
+        played.setattr(engine_process, "HUNG_SECONDS", 0.2)
+        played.setattr(engine_process, "owner_at", lambda _path: next(owners))
+        assert own.end_if_hung()
+    assert lives(hung)
+
+
+def test_stop_ends_one_that_hangs(own, hung, monkeypatch):
+    monkeypatch.setattr(engine_process, "STOP_SECONDS", 0.2)
+    assert own.stop()
+    assert not lives(hung)
+
+
+def test_an_engine_of_another_user_is_none_of_ours(own, monkeypatch):
+    own.ensure()
+    pid = pid_at(own.socket)
+    monkeypatch.setattr(engine_process.os, "getuid", lambda: os.geteuid() + 1)
+    assert owner_at(own.socket) is None
+    assert pid_at(own.socket) == pid
+
+
+def test_where_something_else_starts_engines_we_wait_for_it(own):
+    ours = EngineProcess("1.37", own.run_dir, external=True)
+    answers = []
+    thread = threading.Thread(
+        target=lambda: answers.extend(Engine(ours).check(["true"]))
+    )
+    thread.start()
+    # As a container that is started anew: over a socket that the last one left.
+    own.socket.touch()
+    command = [own.binaries / "engine-1.37", "-socket", own.socket]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as sidecar:
+        thread.join(20)
+        assert pid_at(own.socket) == sidecar.pid
+        sidecar.terminate()
+        said = sidecar.stderr.read()
+    assert answers[0].scheduler.ok
+    assert "another engine" not in said
+    assert not ours.log.exists()
+
+
+def test_where_nothing_starts_it_we_say_so_and_start_none(own, monkeypatch):
+    monkeypatch.setattr(engine_process, "WAIT_SECONDS", 0.2)
+    ours = EngineProcess("1.37", own.run_dir, external=True)
+    with pytest.raises(EngineUnavailable, match=r"engine-1\.37\.sock.*container"):
+        Engine(ours).check(["true"])
+    assert pid_at(own.socket) is None
+    assert not ours.pid_file.exists()
+
+
+def test_a_probe_tells_an_engine_that_hangs(own, monkeypatch):
+    monkeypatch.setenv("SLICEWISE_RUN_DIR", str(own.run_dir))
+    assert alive.verdict("engine-1.37")[0] == 1
+    own.ensure()
+    assert alive.verdict("engine-1.37") == (0, "The engine-1.37 is alive.")
+    pid = pid_at(own.socket)
+    os.kill(pid, signal.SIGSTOP)
+    status, said = alive.verdict("engine-1.37")
+    os.kill(pid, signal.SIGKILL)
+    assert (status, "does not answer" in said) == (1, True)

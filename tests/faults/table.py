@@ -52,7 +52,7 @@ def _text() -> str:
         "",
         "Written by `SLICEWISE_WRITE_DOCS=1 pytest tests/faults -p no:randomly`: real",
         "workers, watchers, engines, Postgres, Valkey and API server (the simulated one),",
-        "ended by SIGKILL, Postgres by SIGQUIT; faults of the API server are played in",
+        "ended by SIGKILL (what hangs: SIGSTOP), Postgres by SIGQUIT; faults of the API server are played in",
         "front of it, by a fixed seed. Healed counts from a process' kill, for the API",
         "server and Postgres from its start, for what is played from its end, until every",
         "request is Active or Released, Postgres equals the cluster again, or the same",
