@@ -32,7 +32,54 @@ ALL = [
         "--set",
         "engine.minors={1.34,1.37}",
     ),
+    *("--set", "backup.enabled=true", "--set", "backup.claim=copies"),
 ]
+# What the operator's own definition says of the fields that the chart uses.
+MONITOR = """
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: servicemonitors.monitoring.coreos.com}
+spec:
+  group: monitoring.coreos.com
+  names: {kind: ServiceMonitor, plural: servicemonitors}
+  scope: Namespaced
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      schema:
+        openAPIV3Schema:
+          type: object
+          required: [spec]
+          properties:
+            spec:
+              type: object
+              required: [selector, endpoints]
+              properties:
+                selector:
+                  type: object
+                  properties:
+                    matchLabels: {type: object, additionalProperties: {type: string}}
+                endpoints:
+                  type: array
+                  items:
+                    type: object
+                    properties:
+                      port: {type: string}
+                      path: {type: string}
+                      interval: {type: string, pattern: "^[0-9]+(s|m)$"}
+                      authorization:
+                        type: object
+                        properties:
+                          type: {type: string}
+                          credentials:
+                            type: object
+                            required: [key]
+                            properties:
+                              name: {type: string}
+                              key: {type: string}
+                              optional: {type: boolean}
+"""
 RENDER = ["template", "slicewise", str(CHART), "--kube-version", "1.37.2", "-n", SPACE]
 
 
@@ -88,12 +135,25 @@ def _named(objects: list[dict], kind: str, name: str) -> dict:
 
 
 def _pods(objects: list[dict]) -> dict[str, dict]:
-    kinds = ("Deployment", "Job")
-    return {
-        each["metadata"]["name"]: each["spec"]["template"]["spec"]
+    kinds = ("Deployment", "Job", "CronJob")
+    found = {
+        each["metadata"]["name"]: each["spec"]
         for each in objects
         if each["kind"] in kinds
     }
+    jobs = {name: each.get("jobTemplate", {}) for name, each in found.items()}
+    return {
+        name: jobs[name].get("spec", each)["template"]["spec"]
+        for name, each in found.items()
+    }
+
+
+def _containers(pod: dict) -> list[dict]:
+    return [*pod.get("initContainers", []), *pod["containers"]]
+
+
+def _set(given: str) -> list[str]:
+    return [*RENDER, "--set", given]
 
 
 def test_lint_finds_nothing(helm):
@@ -106,12 +166,12 @@ def test_every_container_may_do_nothing(helm):
     pods = _pods(_objects(helm(*RENDER, *ALL)))
     assert set(pods) == {
         *("slicewise-web", "slicewise-watcher", "slicewise-worker", "slicewise-beat"),
-        *("slicewise-admission", "slicewise-migrate"),
+        *("slicewise-admission", "slicewise-migrate", "slicewise-backup"),
     }
     for name, pod in pods.items():
         assert pod["securityContext"]["runAsNonRoot"] is True, name
         assert pod["automountServiceAccountToken"] is False, name
-        for container in pod["containers"]:
+        for container in _containers(pod):
             allowed = container["securityContext"]
             assert allowed["readOnlyRootFilesystem"] is True, name
             assert allowed["allowPrivilegeEscalation"] is False, name
@@ -122,13 +182,61 @@ def test_every_container_may_do_nothing(helm):
 def test_every_process_is_probed_and_engines_stand_beside_those_that_ask_them(helm):
     pods = _pods(_objects(helm(*RENDER, *ALL)))
     for name in ("web", "watcher", "worker", "beat", "admission"):
-        first, *others = pods[f"slicewise-{name}"]["containers"]
-        assert {"livenessProbe", "readinessProbe"} <= set(first), name
-        engines = [each["command"][0] for each in others]
+        pod = pods[f"slicewise-{name}"]
+        (process,) = pod["containers"]
+        assert {"livenessProbe", "readinessProbe"} <= set(process), name
+        beside = pod.get("initContainers", [])
+        # So they are there before who asks them, and end after it.
+        assert {each["restartPolicy"] for each in beside} <= {"Always"}
+        engines = [each["command"][0] for each in beside]
         wanted = ["/app/engine/bin/engine-1.34", "/app/engine/bin/engine-1.37"]
         assert engines == (wanted if name in {"web", "worker", "admission"} else []), (
             name
         )
+
+
+def test_what_is_sent_requests_answers_a_while_after_it_is_told_to_end(helm):
+    pods = _pods(_objects(helm(*_set("drainSeconds=7"), *ALL)))
+    for name in ("web", "admission", "watcher", "worker", "beat"):
+        pod = pods[f"slicewise-{name}"]
+        (process,) = pod["containers"]
+        waits = 7 if name in {"web", "admission"} else 0
+        wanted = {"preStop": {"sleep": {"seconds": 7}}} if waits else None
+        assert process.get("lifecycle") == wanted, name
+        # The pause counts towards it; what was begun still gets its half minute.
+        assert pod["terminationGracePeriodSeconds"] == 30 + waits
+
+
+@pytest.mark.parametrize(
+    ("given", "trusted"),
+    [
+        ("drainSeconds=5", ""),
+        ("trustedProxies={10.244.0.0/16,192.0.2.7}", "10.244.0.0/16,192.0.2.7"),
+    ],
+)
+def test_nobody_says_who_asks_but_proxies_that_are_named(helm, given, trusted):
+    (web,) = _pods(_objects(helm(*_set(given))))["slicewise-web"]["containers"]
+    env = {each["name"]: each["value"] for each in web["env"]}
+    assert env["FORWARDED_ALLOW_IPS"] == trusted
+
+
+def test_where_to_may_be_narrowed_and_names_are_still_found(helm):
+    def egress(*more: str) -> list[dict]:
+        policy = _named(_objects(helm(*RENDER, *more)), "NetworkPolicy", "slicewise")
+        return policy["spec"]["egress"]
+
+    anywhere, inside = (
+        "networkPolicy.egressPorts=[]",
+        '[{"ipBlock":{"cidr":"10.0.0.0/8"}}]',
+    )
+    peers = ("--set-json", f"networkPolicy.egressTo={inside}")
+    names = [{"protocol": each, "port": 53} for each in ("UDP", "TCP")]
+    ports = [{"protocol": "TCP", "port": each} for each in (443, 6443, 5432, 6379)]
+    assert egress() == [{"ports": names}, {"ports": ports}]
+    there = {"to": [{"ipBlock": {"cidr": "10.0.0.0/8"}}]}
+    assert egress(*peers) == [{"ports": names}, {"ports": ports} | there]
+    assert egress("--set-json", anywhere, *peers) == [{"ports": names}, there]
+    assert egress("--set-json", anywhere) == [{}]
 
 
 def test_rights_are_those_of_the_one_file(helm):
@@ -153,6 +261,10 @@ def test_rights_are_those_of_the_one_file(helm):
         ("rbac.groups={system:masters}", "groups"),
         ("env.lower=x", "lower"),
         ("existingSecret=", "existingSecret"),
+        ("trustedProxies={*}", "trustedProxies"),
+        ("drainSeconds=-1", "drainSeconds"),
+        ("backup.enabled=true", "claim"),
+        ("backup.schedule=nightly", "schedule"),
     ],
 )
 def test_a_mistyped_value_is_refused(helm, given, named):
@@ -172,13 +284,14 @@ def test_it_is_installed_changed_and_taken_away(plane, helm, kubectl):
         "-",
         given=rendered,
     )
-    # Hooks wait for a Job's end, and no kubelet runs here: it was tried just above.
-    release = ("slicewise", str(CHART), "-n", SPACE, "--no-hooks", *ALL)
-    helm("install", *release, kubeconfig=config)
+    release = ("slicewise", str(CHART), "-n", SPACE, *ALL)
+    with _jobs_end(plane, SPACE) as ran:
+        helm("install", *release, kubeconfig=config)
+    assert ran == ["python manage.py migrate --noinput"]
     found = json.loads(
         kubectl(
             "get",
-            "deployments,pdb,networkpolicies,services,ingresses",
+            "deployments,pdb,networkpolicies,services,ingresses,cronjobs",
             "-n",
             SPACE,
             "-o",
@@ -189,12 +302,15 @@ def test_it_is_installed_changed_and_taken_away(plane, helm, kubectl):
     assert ("Deployment", "slicewise-worker") in names
     assert ("PodDisruptionBudget", "slicewise-watcher") in names
     assert ("NetworkPolicy", "slicewise-admission") in names
+    assert ("CronJob", "slicewise-backup") in names
     account = f"--as=system:serviceaccount:{SPACE}:slicewise"
     assert (
         kubectl("auth", "can-i", "list", "resourceslices.resource.k8s.io", account)
         == "yes\n"
     )
-    helm("upgrade", *release, "--set", "web.replicas=3", kubeconfig=config)
+    with _jobs_end(plane, SPACE) as ran:
+        helm("upgrade", *release, "--set", "web.replicas=3", kubeconfig=config)
+    assert ran == ["python manage.py migrate --noinput"]
     web = kubectl(
         "get",
         "deployment",
@@ -205,15 +321,19 @@ def test_it_is_installed_changed_and_taken_away(plane, helm, kubectl):
         "jsonpath={.spec.replicas}",
     )
     assert web == "3"
-    helm("uninstall", "slicewise", "-n", SPACE, "--no-hooks", kubeconfig=config)
+    helm("uninstall", "slicewise", "-n", SPACE, kubeconfig=config)
     left = json.loads(kubectl("get", "deployments", "-n", SPACE, "-o", "json"))["items"]
     assert left == []
 
 
 @contextlib.contextmanager
-def _jobs_end(plane: ControlPlane, space: str) -> Iterator[None]:
-    """Say of each Job's pod that it succeeded, as a kubelet would once it had run it."""
+def _jobs_end(plane: ControlPlane, space: str) -> Iterator[list[str]]:
+    """Say of each Job's pod that it succeeded, as a kubelet would once it had run it.
+
+    Yields the commands of these pods, in their order.
+    """
     over = threading.Event()
+    ran: dict[str, str] = {}
 
     def work() -> None:
         client = plane.client()
@@ -221,17 +341,21 @@ def _jobs_end(plane: ControlPlane, space: str) -> Iterator[None]:
             for pod in client.call("GET", f"/api/v1/namespaces/{space}/pods")["items"]:
                 owners = pod["metadata"].get("ownerReferences", [])
                 if owners and owners[0]["kind"] == "Job":
+                    command = pod["spec"]["containers"][0]["command"]
+                    ran[pod["metadata"]["uid"]] = " ".join(command)
                     pod |= {"apiVersion": "v1", "kind": "Pod"}
                     client.patch(pod, {"status": {"phase": "Succeeded"}}, "status")
         client.close()
 
     thread = threading.Thread(target=work)
     thread.start()
+    commands: list[str] = []
     try:
-        yield
+        yield commands
     finally:
         over.set()
         thread.join()
+        commands += ran.values()
 
 
 def test_the_admin_guide_installs_it_as_written(plane, kubectl, tmp_path):
@@ -272,14 +396,14 @@ def test_a_service_monitor_is_taken_where_its_kind_is(plane, helm, kubectl):
     service = _named(_objects(rendered), "Service", "slicewise")
     wanted = monitor["spec"]["selector"]["matchLabels"]
     assert wanted.items() <= service["metadata"]["labels"].items()
-    kinds = kubectl("api-resources", "--api-group=monitoring.coreos.com", "-o", "name")
-    if "servicemonitors" not in kinds:
-        return
-    kubectl(
-        "apply",
-        "--dry-run=server",
-        "--validate=strict",
-        "-f",
-        "-",
-        given=json.dumps(monitor),
+    kubectl("apply", "-f", "-", given=MONITOR)
+    kind = "customresourcedefinition/servicemonitors.monitoring.coreos.com"
+    kubectl("wait", "--for=condition=Established", "--timeout=60s", kind)
+    kubectl("create", "namespace", "monitored")
+    monitor["metadata"]["namespace"] = "monitored"
+    kubectl("apply", "--validate=strict", "-f", "-", given=json.dumps(monitor))
+    kept = json.loads(
+        kubectl("get", "servicemonitor", "slicewise", "-n", "monitored", "-o", "json")
     )
+    # What the kind does not know would have been dropped.
+    assert kept["spec"] == monitor["spec"]

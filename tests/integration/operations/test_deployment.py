@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -120,6 +121,43 @@ def test_all_run_by_hand_are_alive_and_the_doctor_agrees(deployment):
     assert [process.returncode for process in started] == [-signal.SIGTERM, 0, 0, 0]
     log = (deployment.folder / "log").read_text()
     assert "Traceback" not in log, log
+
+
+def test_the_nightly_copy_of_the_chart_keeps_the_last_ones(deployment, tmp_path):
+    """Its script, word for word, but for where the volume is and how many stay."""
+    copies, programs = tmp_path / "copies", tmp_path / "bin"
+    copies.mkdir()
+    programs.mkdir()
+    python = programs / "python"
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+    text = (CHART.parent / "backup.yaml").read_text()
+    script = re.search(r"- \|\n(.*?)\n +\{\{- include", text, re.DOTALL)[1]
+    script = script.replace("/copies", str(copies))
+    script = re.sub(r"\{\{.*?\}\}", "2", script)
+    assert deployment.run("manage.py", "migrate", "--noinput").returncode == 0
+    for day in ("20260101T021500Z", "20260102T021500Z", "20260103T021500Z"):
+        (copies / f"slicewise-{day}.dump").touch()
+    (copies / "another").touch()
+
+    def copy(**env: str) -> subprocess.CompletedProcess[str]:
+        path = f"{programs}:{deployment.env['PATH']}"
+        env = deployment.env | {"PATH": path} | env
+        return subprocess.run(
+            ["sh", "-euc", script], cwd=ROOT, env=env, capture_output=True, text=True
+        )
+
+    before = sorted(copies.iterdir())
+    refused = copy(DATABASE_URL="postgres://postgres@127.0.0.1:1/none")
+    assert "The database cannot be used" in refused.stderr
+    assert sorted(copies.iterdir()) == before
+    done = copy()
+    assert done.returncode == 0, done.stderr
+    another, old, new = sorted(copies.iterdir())
+    assert (another.name, old.name) == ("another", "slicewise-20260103T021500Z.dump")
+    assert new.stat().st_size > 10_000
+    found = json.loads(deployment.run("manage.py", "doctor", "--format", "json").stdout)
+    assert {each["ok"] for each in found if each["name"] == "backups"} == {"yes"}
 
 
 def test_the_deployment_check_finds_nothing(deployment):

@@ -39,6 +39,7 @@ env:
     value: {{ printf "https://%s" (join ",https://" .Values.hosts) | quote }}
   - {name: SLICEWISE_PUBLIC_URL, value: {{ printf "https://%s" (first .Values.hosts) | quote }}}
   - {name: TRUST_PROXY, value: "true"}
+  - {name: FORWARDED_ALLOW_IPS, value: {{ join "," .Values.trustedProxies | quote }}}
   {{- if .Values.admission.enabled }}
   - {name: SLICEWISE_ADMISSION, value: "true"}
   - name: SLICEWISE_ADMISSION_HOSTS
@@ -49,9 +50,11 @@ env:
   {{- end }}
 {{- end }}
 
+{{- /* Sidecars: they start before the process that asks them, and end after it. */ -}}
 {{- define "slicewise.engines" -}}
 {{- range .Values.engine.minors }}
 - name: engine-{{ . | replace "." "-" }}
+  restartPolicy: Always
   command: [/app/engine/bin/engine-{{ . }}, -socket, /run/slicewise/engine-{{ . }}.sock]
   resources: {{- toYaml $.Values.engine.resources | nindent 4 }}
   {{- include "slicewise.container" $ | nindent 2 }}
@@ -104,7 +107,8 @@ spec:
       automountServiceAccountToken: false
       # An engine that hangs is ended by whoever asked it.
       shareProcessNamespace: {{ .engines }}
-      terminationGracePeriodSeconds: 30
+      {{- $drain := ternary (int .root.Values.drainSeconds) 0 (hasKey . "port") }}
+      terminationGracePeriodSeconds: {{ add 30 $drain }}
       {{- include "slicewise.pod" .root | nindent 6 }}
       {{- if gt (int (.values.replicas | default 1)) 1 }}
       topologySpreadConstraints:
@@ -114,9 +118,17 @@ spec:
           labelSelector:
             matchLabels: {{- include "slicewise.selector" . | nindent 14 }}
       {{- end }}
+      {{- if .engines }}
+      initContainers:
+        {{- include "slicewise.engines" .root | nindent 8 }}
+      {{- end }}
       containers:
         - name: {{ .component }}
           command: {{- toYaml .command | nindent 12 }}
+          {{- if $drain }}
+          lifecycle:
+            preStop: {sleep: {seconds: {{ $drain }}}}
+          {{- end }}
           {{- include "slicewise.env" .root | nindent 10 }}
             {{- if .values.databasePool }}
             - {name: SLICEWISE_DATABASE_POOL, value: {{ .values.databasePool | quote }}}
@@ -128,9 +140,6 @@ spec:
             - {name: {{ $.component }}, containerPort: {{ . }}}
           {{- end }}
           {{- toYaml .probes | nindent 10 }}
-        {{- if .engines }}
-        {{- include "slicewise.engines" .root | nindent 8 }}
-        {{- end }}
 {{- end }}
 
 {{- define "slicewise.http" -}}
