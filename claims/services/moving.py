@@ -13,9 +13,11 @@ import random
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+import structlog
 from django.db import transaction
 from django.db.models import F
 from django.urls import reverse
+from structlog.contextvars import get_contextvars
 
 from claims.domain.lifecycle import WORKED_ON, State, sources_of
 from claims.models import ClaimRequest
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from claims.models import ClaimPlan
+
+logger = structlog.get_logger(__name__)
 
 # Longer than one apply takes at its slowest; the sweep takes over afterwards.
 LEASE_SECONDS = 15
@@ -76,8 +80,12 @@ def move(
 
 
 def announce(claim_request: ClaimRequest, state: State) -> None:
-    """Tell of a new state: open pages, the log of events, whoever subscribed to it."""
+    """Tell of a new state: open pages, both logs, whoever subscribed to it."""
     _tell_pages(claim_request, state)
+    told = {"state": str(state), **logged_under(claim_request)}
+    transaction.on_commit(
+        lambda: logger.info("a claim request moved", **told), robust=True
+    )
     plan = claim_request.plan
     notices.announce(
         claim_event(state),
@@ -94,6 +102,16 @@ def announce(claim_request: ClaimRequest, state: State) -> None:
         },
         url=reverse("claims:request-detail", args=[claim_request.public_id]),
     )
+
+
+def logged_under(claim_request: ClaimRequest) -> dict[str, str]:
+    """Return what lines about a request name: it, and the HTTP request behind this work.
+
+    Where none woke us, as in the sweep, that is the one which last changed it.
+    """
+    names = {"claim_request": str(claim_request.public_id)}
+    given = get_contextvars().get("request_id") or claim_request.request_id
+    return names | ({"request_id": str(given)} if given else {})
 
 
 def subject_of(plan: ClaimPlan) -> str:

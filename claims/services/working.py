@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 import structlog
+from structlog.contextvars import bound_contextvars
 
 from claims.domain.lifecycle import State
 from claims.queries.requests import due_keys
@@ -17,7 +18,7 @@ from claims.services import applying, releasing
 from claims.services.drafting import forget_old
 from claims.services.ending import expire_due
 from claims.services.gate import the_gate
-from claims.services.moving import lease, postpone
+from claims.services.moving import lease, logged_under, postpone
 from inventory.gateways.audit_ids import gathering
 from inventory.gateways.errors import ClusterUnauthorized
 from portal.core.errors import PortalError
@@ -38,19 +39,22 @@ def work_on(pk: int, *, now: datetime) -> bool:
     claim_request = lease(pk, now=now)
     if claim_request is None:
         return False
-    log = logger.bind(claim_request=str(claim_request.public_id))
+    with bound_contextvars(**logged_under(claim_request)), gathering():
+        _try(claim_request, now=now)
+    return True
+
+
+def _try(claim_request: ClaimRequest, *, now: datetime) -> None:
     try:
-        with gathering():
-            _step(claim_request, now=now)
+        _step(claim_request, now=now)
     except Exception:
-        log.exception("a claim request met a defect; it is pushed back")
+        logger.exception("a claim request met a defect; it is pushed back")
         postpone(
             claim_request,
             Said("portal.defect"),
             now=now,
             reason="portal.defect",
         )
-    return True
 
 
 def sweep(*, clock: Callable[[], datetime]) -> int:

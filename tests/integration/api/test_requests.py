@@ -8,13 +8,14 @@ import uuid
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+import structlog
 from django.apps import apps
 from django.db import connection, connections
 from django.utils import timezone
 
 from claims.domain.lifecycle import State
 from claims.models import ClaimRequest
-from claims.services.working import work_on
+from claims.services.working import sweep, work_on
 from inventory.domain.kinds import BY_NAME
 from portal.api.models import KeptAnswer
 
@@ -83,6 +84,34 @@ def test_the_request_id_reaches_the_audit_trail(as_ada, template):
     assert answer["X-Request-ID"] == "pipeline-4711-1"
     row = ClaimRequest.objects.get(public_id=answer.json()["id"])
     assert row.request_id == "pipeline-4711-1"
+
+
+def test_the_request_id_is_in_the_logs_of_web_and_of_the_sweeps_work(
+    as_ada, template, caplog, django_capture_on_commit_callbacks
+):
+    """Nothing carries it to the sweep but the row; see docs/runbook.md."""
+
+    def told() -> list[tuple[str, str, str]]:
+        lines = [r.msg for r in caplog.records if isinstance(r.msg, dict)]
+        caplog.clear()
+        keys = ("event", "state", "request_id")
+        return [
+            tuple(line.get(key) for key in keys)
+            for line in lines
+            if line.get("claim_request") == answer.json()["id"]
+        ]
+
+    with django_capture_on_commit_callbacks(execute=True):
+        answer = submit(as_ada, template(), X_Request_ID="pipeline-4711-2")
+    moved = ("a claim request moved", "pipeline-4711-2")
+    assert told() == [(moved[0], "Submitted", moved[1])]
+
+    structlog.contextvars.clear_contextvars()
+    with django_capture_on_commit_callbacks(execute=True):
+        assert sweep(clock=timezone.now) == 1
+    states = ("Applying", "Active")
+    assert told() == [(moved[0], state, moved[1]) for state in states]
+    assert "request_id" not in structlog.contextvars.get_contextvars()
 
 
 def test_the_same_key_gives_the_same_answer_and_one_request(as_ada, template):

@@ -302,6 +302,9 @@ def test_poison_is_pushed_back_and_the_next_row_is_done(
     assert (poison.state, good.state) == (State.APPLYING, State.ACTIVE)
     assert poison.retry_at > timezone.now()
     assert "unexpected" in poison.message
+    lines = [each.msg for each in caplog.records if each.levelname == "ERROR"]
+    ids = [(line["claim_request"], line["request_id"]) for line in lines]
+    assert ids == [(str(poison.public_id), "test-request-id")]
 
 
 def test_every_move_is_audited(submitted, template):
