@@ -125,7 +125,7 @@ SENTENCES: dict[str, _StrPromise] = {
         "An error in one alternative does not fall through to the next: it stops the whole list, on every node."
     ),
     "first_available.all": _(
-        "“All” inside a list: where a pool of the node is incomplete or more than 32 devices match, the pod fails and no later alternative is tried."
+        "“All” inside a list: where a pool of the node is incomplete or invalid, the pod fails and no later alternative is tried."
     ),
     "first_available.per_node": _(
         "The list is decided node by node: a pod may get a later alternative although another node has an earlier one."
@@ -147,6 +147,12 @@ SENTENCES: dict[str, _StrPromise] = {
     ),
     "claim.too_many_devices.all": _(
         "“All” matches %(count)s devices on %(node)s; one claim may have %(limit)s, and the pod fails on every node. Select fewer."
+    ),
+    "claim.too_many_devices.all_passed": _(
+        "“All” matches %(count)s devices on %(node)s; one claim may have %(limit)s, so there a smaller alternative is taken. Select fewer."
+    ),
+    "claim.too_many_devices.all_together": _(
+        "The requests together need at least %(count)s devices on %(node)s, with all that “All” matches; one claim may have %(limit)s, and the pod fails on every node. Select fewer."
     ),
     "claim.reserved_for_limit.together": _(
         "%(pods)s pods of several workloads would share the claim %(claim)s; at most %(limit)s can. Use a ResourceClaimTemplate, or several claims."

@@ -1,8 +1,9 @@
 """Faults of every code in other clothes: other drivers, versions, kinds and units.
 
-`tests/data/varied.yaml` says of each what must be found, and what must not; no
+`tests/data/varied*.yaml` say of each what must be found, and what must not; no
 other error may be. Of what is sound (`quiet`) no warning may be either; `errors`
-and `errorless` say which findings are of level error.
+and `errorless` say which findings are of level error, `fits` on which nodes the
+preview has it.
 """
 
 from __future__ import annotations
@@ -22,15 +23,25 @@ from tests.conftest import DATA
 pytestmark = pytest.mark.django_db
 
 GROUPS = defaultdict(list)
-for fault in yaml.safe_load((DATA / "varied.yaml").read_text()):
-    gates = tuple(sorted(fault.get("gates", {}).items()))
-    GROUPS[tuple(fault["fleets"]), fault["version"], gates].append(fault)
+for path in sorted(DATA.glob("varied*.yaml")):
+    for fault in yaml.safe_load(path.read_text()):
+        gates = tuple(sorted(fault.get("gates", {}).items()))
+        GROUPS[tuple(fault["fleets"]), fault["version"], gates].append(fault)
+
+
+def devices(count):
+    """Return so many devices of the least that one has."""
+    capacity = {"memory": {"value": "1Gi"}}
+    return [{"name": f"d{i}", "capacity": capacity} for i in range(count)]
+
 
 # What would be long to read.
 LONG = {
     "LONG-KOREAN": "device.driver == 'x' || device.driver == '" + "가" * 3500 + "'",
     "LONG-ASCII": "device.driver in " + str([f"{n:040}" for n in range(300)]),
     "NAME-300": "n" * 300,
+    "DEVICES-17": devices(17),
+    "DEVICES-40": devices(40),
 }
 
 
@@ -67,7 +78,7 @@ def resource(kind, metadata, spec):
 
 def slice_of(short):
     pool = {
-        "name": short["node"],
+        "name": short.get("pool", short["node"]),
         "generation": 1,
         "resourceSliceCount": short["expected"],
     }
@@ -98,9 +109,14 @@ def claim_of(short):
 
 
 def found_in(cluster, fault):
-    """Return name → (code, level) of what is found, and name → sentences."""
+    """Return name → (code, level) of what is found, name → sentences, and nodes that fit."""
     filed = file_of([whole(short) for short in fault["ask"]], namespace="orchid")
     items, others = check_file(cluster, filed)
+    fits = {
+        each.item["metadata"]["name"]: each.preview.fitting
+        for each in items
+        if each.preview
+    }
     document = check_document(items, others, [None] * len(items))
     found, said = defaultdict(set), defaultdict(str)
     for name, each in [
@@ -113,7 +129,7 @@ def found_in(cluster, fault):
     ]:
         found[name].add((each["code"], each["level"]))
         said[name] += each["message"] + "\n"
-    return found, said
+    return found, said, fits
 
 
 def unwarranted(fault, found):
@@ -140,7 +156,7 @@ def test_a_fault_is_found_whatever_it_wears(group, now):
     ).cluster
     wrong = []
     for fault in GROUPS[group]:
-        found, said = found_in(cluster, fault)
+        found, said, fits = found_in(cluster, fault)
         wanted = {
             (LONG.get(name, name), code)
             for name, codes in fault["want"].items()
@@ -163,6 +179,11 @@ def test_a_fault_is_found_whatever_it_wears(group, now):
             (fault["id"], "not said", text)
             for name, text in fault.get("says", {}).items()
             if text not in said[name]
+        ]
+        wrong += [
+            (fault["id"], "fits", name, fits.get(name))
+            for name, nodes in fault.get("fits", {}).items()
+            if fits.get(name) != nodes
         ]
 
     assert wrong == []

@@ -166,6 +166,27 @@ def consumed(wanted: Fraction, capacity: Json) -> Fraction | None:
     return takes
 
 
+def can_give(ask: Ask, device_id: str, world: World) -> bool:
+    """Return whether a device has what is asked of its capacity, were it unused.
+
+    Source: k8s.io/dynamic-resource-allocation CmpRequestOverCapacity.
+    """
+    if "DRAConsumableCapacity" not in world.gates:
+        return True
+    published = world.published[device_id]
+    return all(
+        _is_given(quantity_or_zero(amount), published.get(key))
+        for key, amount in ask.capacity.items()
+    )
+
+
+def _is_given(wanted: Fraction, capacity: Any) -> bool:
+    if not isinstance(capacity, dict):
+        return False
+    takes = consumed(wanted, capacity)
+    return takes is not None and takes <= quantity_or_zero(capacity.get("value", 0))
+
+
 def _defaults(ask: Ask, chosen: frozenset[str], world: World) -> Iterator[Finding]:
     """Yield capacities that are left out and so take everything of a shared device."""
     if ask.is_admin:

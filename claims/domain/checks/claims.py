@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from claims.domain.checks.capacity import can_give
 from claims.domain.checks.findings import Finding
+from claims.domain.why.reach import reached
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,19 +51,84 @@ def _count(ask: Ask) -> Iterator[Finding]:
 
 
 def all_findings(asked: Asked, facts: Facts, world: World) -> Iterator[Finding]:
-    """Yield each `All` that matches more devices of a node than a claim may have."""
-    for ask in asked.asks:
-        if not ask.is_all:
+    """Yield each `All` that makes more devices of a node than a claim may have.
+
+    Source: k8s.io/dynamic-resource-allocation: before anything is searched, all
+    requests are summed for the node, of a list the alternative that takes fewest.
+    """
+    if not any(ask.is_all for ask in asked.asks):
+        return
+    counts = _counts_by_node(asked, facts, world)
+    broken = False
+    for _name, _path, asks in asked.requests:
+        for finding in _all_of_request(asks, counts):
+            broken = broken or not finding.is_passed_over
+            yield finding
+    if not broken:
+        yield from _all_together(asked, counts)
+
+
+def _counts_by_node(
+    asked: Asked, facts: Facts, world: World
+) -> dict[str, dict[str, int]]:
+    """Return node → ask → how many devices it takes there, however many are free."""
+    taken = {
+        ask.name: {
+            device
+            for device in facts.of(ask.name).candidates
+            if can_give(ask, device, world)
+        }
+        for ask in asked.asks
+        if ask.is_all
+    }
+    return {
+        node: {
+            ask.name: len(taken[ask.name].intersection(on)) if ask.is_all else ask.count
+            for ask in asked.asks
+        }
+        for node, on in sorted(reached(world).items())
+    }
+
+
+def _all_of_request(
+    asks: tuple[Ask, ...], counts: dict[str, dict[str, int]]
+) -> Iterator[Finding]:
+    """Yield each `All` that alone is too much; a list passes over it for a smaller one."""
+    for ask in asks:
+        over = [node for node in counts if counts[node][ask.name] > MOST_DEVICES]
+        if not ask.is_all or not over:
             continue
-        on_nodes = Counter(
-            world.devices[device].node_name for device in facts.of(ask.name).candidates
+        bad = [
+            node
+            for node in over
+            if min(counts[node][each.name] for each in asks) > MOST_DEVICES
+        ]
+        node = (bad or over)[0]
+        values = {
+            "count": counts[node][ask.name],
+            "limit": MOST_DEVICES,
+            "node": node,
+        }
+        yield Finding(
+            "claim.too_many_devices",
+            f"{ask.path}.allocationMode",
+            values,
+            "all" if bad else "all_passed",
+            is_passed_over=not bad,
         )
-        for node, count in sorted(on_nodes.items()):
-            if node and count > MOST_DEVICES:
-                values = {"count": count, "limit": MOST_DEVICES, "node": node}
-                path = f"{ask.path}.allocationMode"
-                yield Finding("claim.too_many_devices", path, values, "all")
-                break
+
+
+def _all_together(asked: Asked, counts: dict[str, dict[str, int]]) -> Iterator[Finding]:
+    for node, of_ask in counts.items():
+        count = sum(
+            min((of_ask[ask.name] for ask in asks), default=0)
+            for _name, _path, asks in asked.requests
+        )
+        if count > MOST_DEVICES:
+            values = {"count": count, "limit": MOST_DEVICES, "node": node}
+            path = f"{asked.base}.requests"
+            yield Finding("claim.too_many_devices", path, values, "all_together")
+            return
 
 
 def class_findings(asked: Asked, world: World) -> Iterator[Finding]:
