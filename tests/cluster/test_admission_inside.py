@@ -210,6 +210,7 @@ def advised(settings, monkeypatch, afresh):  # noqa: F811
         )
         afresh()
 
+    settings.SLICEWISE_OUTWARD_ALLOW = ["127.0.0.1"]
     with mock() as url:
         settings.SLICEWISE_ADVISOR_URL = url
         settings.SLICEWISE_ADVISOR_KEY = "secret"

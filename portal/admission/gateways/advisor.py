@@ -3,6 +3,10 @@
 The SDK's own time-out counts each read anew, so a server that drips would hold us;
 its client therefore runs in a thread that we wait for only so long. While all of
 those threads hang, nobody else waits.
+
+Its address is checked as every address that the portal is given, each time: see
+`portal.core.outward`. The SDK resolves the host once more by itself, so that a name
+that leads elsewhere a moment later is not seen; only operators can set the address.
 """
 
 from __future__ import annotations
@@ -15,6 +19,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from typesafe_sdk import RetryPolicy, TypeSafeClient, TypeSafeError
+
+from portal.core.outward import AddressRefused, check_address
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,7 +50,8 @@ def ask(server: Server, state: Json, questions: Mapping[str, Any]) -> dict[str, 
     """Return each question's answer, decoded and not yet trusted.
 
     Raises:
-        AdvisorFault: There is none within half a second.
+        AdvisorFault: There is none within half a second, or its address is not to be
+            spoken to.
     """
     if not _free.acquire(blocking=False):
         raise AdvisorFault("all calls to it hang")
@@ -59,6 +66,8 @@ def ask(server: Server, state: Json, questions: Mapping[str, Any]) -> dict[str, 
     except FutureTimeout as error:
         future.cancel()
         raise AdvisorFault(f"no answer within {SECONDS:g} s") from error
+    except AddressRefused as error:
+        raise AdvisorFault(error.message) from error
     except TypeSafeError as error:
         raise AdvisorFault(_first_line(error)) from error
     except Exception as error:
@@ -75,6 +84,7 @@ def _release(_future: Future[dict[str, Json]]) -> None:
 
 
 def _call(server: Server, state: Json, questions: Mapping[str, Any]) -> dict[str, Json]:
+    check_address(server.url)
     answer = _client(server).system_one(state, dict(questions), model=server.model)
     return {name: each.model_dump(mode="json") for name, each in answer.answers.items()}
 

@@ -59,8 +59,9 @@ HARMLESS = {
 
 
 @pytest.fixture(autouse=True)
-def patient(monkeypatch):
+def patient(monkeypatch, settings):
     """Wait longer than admission does: a busy machine is no fault of a server."""
+    settings.SLICEWISE_OUTWARD_ALLOW = ["127.0.0.1"]
     monkeypatch.setattr(advisor, "SECONDS", 20.0)
     advisor._client.cache_clear()
     yield
@@ -175,6 +176,25 @@ def test_nobody_is_asked_twice(status):
     with served(handler) as url, pytest.raises(AdvisorFault):
         call(url)
     assert handler.asked == 1
+
+
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("http://127.0.0.1:{port}", "leads to 127.0.0.1"),
+        ("http://localhost:{port}", "does not speak to"),
+        ("http://169.254.169.254", "leads to 169.254.169.254"),
+        ("http://advisor.invalid", "is not known"),
+        ("ftp://advisor.example.com", "is no address"),
+        ("http://user:word@127.0.0.1:{port}", "Leave user"),
+    ],
+)
+def test_an_address_that_leads_inward_is_not_spoken_to(settings, url, why):
+    settings.SLICEWISE_OUTWARD_ALLOW = []
+    handler = type("OfTest", (Refusing,), {})
+    with served(handler) as own, pytest.raises(AdvisorFault, match=why):
+        call(url.format(port=own.rpartition(":")[2]))
+    assert handler.asked == 0
 
 
 def test_a_server_that_is_not_there():
