@@ -265,8 +265,15 @@ def test_configuration_labels_and_yaml_go_together(page: Page, sign_in, name):
 
 
 def test_what_is_free_stands_above_the_form(page: Page, sign_in):
+    """It comes a moment later, and moves nothing below it."""
     sign_in(page)
-    page.goto("/c/demo/compose/")
+    held = []
+    page.route("**/availability/**", lambda route: held.append(route))
+    with page.expect_request("**/availability/**"):
+        page.goto("/c/demo/compose/")
     strip = page.locator("#availability")
-    expect(strip).to_contain_text("gpu.nvidia.com")
+    expect(strip).to_contain_text("gpu.nvidia.com… of … free")
+    before = strip.bounding_box()
+    held[0].continue_()
     expect(strip).to_contain_text(re.compile(r"\d+ of \d+ free"))
+    assert strip.bounding_box() == before
