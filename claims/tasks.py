@@ -20,6 +20,7 @@ from django.db import close_old_connections
 from django.utils import timezone
 
 from claims.services.working import sweep, work_on
+from portal.core.heartbeats import beat
 
 logger = structlog.get_logger(__name__)
 
@@ -39,7 +40,11 @@ def sweep_due(**_newer: Any) -> None:
 
 
 class Sweeper:
-    """The sweep of one process, every five seconds until it stops."""
+    """The sweep of one process, every five seconds until it stops.
+
+    It gives signs of life as well: Celery's own loop, which else does, stands still
+    while the broker is away.
+    """
 
     def __init__(self) -> None:
         self._stopping = threading.Event()
@@ -57,12 +62,17 @@ class Sweeper:
 
     def _run(self) -> None:
         while not self._stopping.wait(SWEEP_SECONDS):
+            _beat()
             close_old_connections()
             try:
-                sweep(clock=timezone.now)
+                sweep(clock=timezone.now, goes_on=_beat)
             except Exception:
                 logger.exception("a sweep failed; the next one comes")
             close_old_connections()
+
+
+def _beat() -> None:
+    beat("worker")
 
 
 _sweeper = Sweeper()

@@ -33,7 +33,10 @@ ALIVE_SECONDS = 10.0
 
 
 class Alive(bootsteps.StartStopStep):
-    """Have the worker's own loop give signs of life."""
+    """Have the worker's own loop give signs of life, as its sweep does (claims.tasks).
+
+    The loop stands still while the broker is away, and a step of the sweep may last.
+    """
 
     requires = ("celery.worker.components:Timer",)
 

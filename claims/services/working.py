@@ -57,13 +57,23 @@ def _try(claim_request: ClaimRequest, *, now: datetime) -> None:
         )
 
 
-def sweep(*, clock: Callable[[], datetime]) -> int:
-    """End what is over, then work on what is due, longest waiting first; count that."""
-    expire_due(now=clock())
-    the_gate().tick(now=clock())
-    forget_old(now=clock())
-    keys = due_keys(clock(), SWEEP_LIMIT)
-    return sum(work_on(pk, now=clock()) for pk in keys)
+def sweep(
+    *, clock: Callable[[], datetime], goes_on: Callable[[], object] = bool
+) -> int:
+    """End what is over, then work on what is due, longest waiting first; count that.
+
+    Args:
+        clock: tells the time, for each step anew.
+        goes_on: called before each step; a sweep may take longer than a probe waits.
+    """
+    for step in (expire_due, the_gate().tick, forget_old):
+        goes_on()
+        step(now=clock())
+    done = 0
+    for pk in due_keys(clock(), SWEEP_LIMIT):
+        goes_on()
+        done += work_on(pk, now=clock())
+    return done
 
 
 def _step(claim_request: ClaimRequest, *, now: datetime) -> None:
