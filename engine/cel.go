@@ -118,6 +118,7 @@ type checkAnswer struct {
 	Limit     uint64  `json:"limit"`
 	Length    int     `json:"length"`
 	Reads     []read  `json:"reads"`
+	Parts     parts   `json:"parts"`
 }
 
 // checkOne judges an expression as the API server does when it is written and
@@ -135,7 +136,9 @@ func checkOne(k *kit, expression string) checkAnswer {
 		out.APIServer = verdict{OK: true}
 	}
 	out.Scheduler = judge(k.cache.GetOrCompile(expression))
-	out.Reads = readsOf(k.env, expression).list()
+	tree := parse(k.env, expression)
+	found := readsIn(tree)
+	out.Reads, out.Parts = found.list(), k.partsOf(expression, tree, found)
 	return out
 }
 

@@ -23,20 +23,39 @@ type read struct {
 	Key    string `json:"key"`
 }
 
-type reads map[read]bool
+// reads are all entries that an expression looks at, each with the places where it is named.
+type reads map[read][]naming
+
+// naming is one place where an entry is named: by which expressions its key and its domain, and whether it may be
+// missing there.
+type naming struct {
+	key, domain int64
+	optional    bool
+}
 
 // place is what a part of an expression stands for: nothing of interest, the device, one of its maps, or, inside, one
-// domain of a map.
+// domain of a map, which the expression at names.
 type place struct {
 	what, domain string
 	inside       bool
+	at           int64
+}
+
+// parse returns an expression's tree, nil where it does not parse.
+func parse(env *celgo.Env, expression string) *ast.AST {
+	if parsed, issues := env.Parse(expression); issues.Err() == nil {
+		return parsed.NativeRep()
+	}
+	return nil
 }
 
 // readsOf finds what an expression reads; one that does not parse reads nothing.
-func readsOf(env *celgo.Env, expression string) reads {
+func readsOf(env *celgo.Env, expression string) reads { return readsIn(parse(env, expression)) }
+
+func readsIn(tree *ast.AST) reads {
 	found := reads{}
-	if parsed, issues := env.Parse(expression); issues.Err() == nil {
-		found.escape(found.walk(parsed.NativeRep().Expr(), map[string]place{"device": {what: "device"}}))
+	if tree != nil {
+		found.escape(found.walk(tree.Expr(), map[string]place{"device": {what: "device"}}))
 	}
 	return found
 }
@@ -49,16 +68,19 @@ func (r reads) list() []read {
 	return sorted
 }
 
-// step follows a field or a constant index.
-func (r reads) step(from place, name string) place {
+// note records a read, and where it is named, if anywhere.
+func (r reads) note(at read, named ...naming) { r[at] = append(r[at], named...) }
+
+// step follows a field or a constant index, which the expression at names.
+func (r reads) step(from place, name string, at int64, optional bool) place {
 	switch {
 	case from.what == "device" && (name == "attributes" || name == "capacity"):
 		return place{what: name}
 	case from.what == "" || from.what == "device":
 	case from.inside:
-		r[read{from.what, from.domain, name}] = true
+		r.note(read{from.what, from.domain, name}, naming{at, from.at, optional})
 	default:
-		return place{from.what, name, true}
+		return place{from.what, name, true, at}
 	}
 	return place{}
 }
@@ -70,9 +92,9 @@ func (r reads) escape(places ...place) {
 		case at.what == "device":
 			r.escape(place{what: "attributes"}, place{what: "capacity"})
 		case at.what != "" && !at.inside:
-			r[read{at.what, "*", "*"}] = true
+			r.note(read{at.what, "*", "*"})
 		case at.what != "":
-			r[read{at.what, at.domain, "*"}] = true
+			r.note(read{at.what, at.domain, "*"})
 		}
 	}
 }
@@ -82,7 +104,8 @@ func (r reads) walk(e ast.Expr, scope map[string]place) place {
 	case ast.IdentKind:
 		return scope[e.AsIdent()]
 	case ast.SelectKind:
-		return r.step(r.walk(e.AsSelect().Operand(), scope), e.AsSelect().FieldName())
+		field := e.AsSelect()
+		return r.step(r.walk(field.Operand(), scope), field.FieldName(), e.ID(), field.IsTestOnly())
 	case ast.CallKind:
 		return r.call(e.AsCall(), scope)
 	case ast.ComprehensionKind:
@@ -117,9 +140,9 @@ func (r reads) call(c ast.CallExpr, scope map[string]place) place {
 	}
 	switch name := c.FunctionName(); {
 	case (name == operators.Index || name == operators.OptIndex || name == operators.OptSelect) && names[1] != "":
-		return r.step(places[0], names[1])
+		return r.step(places[0], names[1], args[1].ID(), name != operators.Index)
 	case name == operators.In && names[0] != "":
-		r.escape(r.step(places[1], names[0]))
+		r.escape(r.step(places[1], names[0], args[0].ID(), true))
 	default:
 		r.escape(places...)
 	}

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from inventory.domain.cel_parts import Parts
+
 Json = dict[str, Any]
 
 MINORS = ("1.34", "1.35", "1.36", "1.37")
@@ -145,6 +147,7 @@ class Checked:
     limit: int
     length: int
     reads: tuple[Read, ...]
+    parts: Parts
 
     @classmethod
     def parse(cls, body: Json) -> Checked:
@@ -156,6 +159,7 @@ class Checked:
             limit=body["limit"],
             length=body["length"],
             reads=tuple(Read(**read) for read in body["reads"]),
+            parts=Parts.parse(body["parts"]),
         )
 
 

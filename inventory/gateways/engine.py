@@ -105,6 +105,9 @@ class _Questions:
     def _check(self, expressions: Sequence[str]) -> _Steps[list[Checked]]:
         body = {"gates": list(self.gates), "expressions": list(expressions)}
         answer = yield from self._ask("/v1/cel/check", body, CHECK_SECONDS)
+        if any("parts" not in result for result in answer["results"]):
+            yield _Start(anew=True)
+            answer = yield from self._ask("/v1/cel/check", body, CHECK_SECONDS)
         return [Checked.parse(result) for result in answer["results"]]
 
     def _evaluate(
