@@ -195,6 +195,43 @@ def test_every_process_is_probed_and_engines_stand_beside_those_that_ask_them(he
         )
 
 
+def test_engines_are_probed_and_only_their_containers_start_them(helm):
+    pods = _pods(_objects(helm(*RENDER, *ALL)))
+    for name, pod in pods.items():
+        (process,) = pod["containers"]
+        env = {each["name"]: each["value"] for each in process["env"]}
+        beside = pod.get("initContainers", [])
+        waits = "true" if beside else None
+        assert env.get("SLICEWISE_ENGINES_EXTERNAL") == waits, name
+        for engine in beside:
+            minor = engine["command"][0].rpartition("-")[2]
+            probe = engine["livenessProbe"]["exec"]["command"]
+            assert probe == ["python", "-m", "portal.alive", f"engine-{minor}"]
+            assert engine["command"][2] == f"/run/slicewise/engine-{minor}.sock"
+
+
+def test_who_may_have_reviews_answered_can_be_narrowed(helm):
+    def made(*more: str) -> tuple[list[dict], dict]:
+        objects = _objects(helm(*RENDER, *ALL, *more))
+        policy = _named(objects, "NetworkPolicy", "slicewise-admission")
+        return policy["spec"]["ingress"], _pods(objects)["slicewise-admission"]
+
+    port = {"ports": [{"protocol": "TCP", "port": 9443}]}
+    rules, pod = made()
+    assert rules == [port]
+    assert "--client-ca" not in pod["containers"][0]["command"]
+    peers = '[{"ipBlock":{"cidr":"10.0.0.0/28"}}]'
+    rules, pod = made(
+        "--set-json", f"admission.from={peers}", "--set", "admission.clientCA=api-ca"
+    )
+    assert rules == [port | {"from": [{"ipBlock": {"cidr": "10.0.0.0/28"}}]}]
+    (process,) = pod["containers"]
+    (mount,) = (m for m in process["volumeMounts"] if m["name"] == "client-ca")
+    (volume,) = (v for v in pod["volumes"] if v["name"] == "client-ca")
+    assert volume["secret"] == {"secretName": "api-ca"}
+    assert process["command"][-2:] == ["--client-ca", f"{mount['mountPath']}/ca.crt"]
+
+
 def test_what_is_sent_requests_answers_a_while_after_it_is_told_to_end(helm):
     pods = _pods(_objects(helm(*_set("drainSeconds=7"), *ALL)))
     for name in ("web", "admission", "watcher", "worker", "beat"):
@@ -264,6 +301,8 @@ def test_rights_are_those_of_the_one_file(helm):
         ("trustedProxies={*}", "trustedProxies"),
         ("drainSeconds=-1", "drainSeconds"),
         ("backup.enabled=true", "claim"),
+        ("admission.clientCA=a b", "clientCA"),
+        ("admission.from=10.0.0.0/8", "from"),
         ("backup.schedule=nightly", "schedule"),
     ],
 )
@@ -388,6 +427,28 @@ def test_the_admin_guide_installs_it_as_written(plane, kubectl, tmp_path):
     assert set(images.values()) == {"REGISTRY/slicewise:0.1.0"}
     done(remove)
     assert kubectl("get", "deployments", "-n", "slicewise", "-o", "name") == ""
+
+
+def test_the_guides_render_it_as_written(tmp_path):
+    blocks = re.findall(
+        r"^```sh render\n(.*?)^```$",
+        (ROOT / "docs" / "admin.md").read_text(),
+        re.MULTILINE | re.DOTALL,
+    )
+    programs = f"{build.helm().parent}:{os.environ['PATH']}"
+    env = os.environ | {"PATH": programs}
+    env |= {f"HELM_{k}_HOME": str(tmp_path / k) for k in ("CACHE", "CONFIG", "DATA")}
+    policies = []
+    for block in blocks:
+        said = subprocess.run(
+            ["bash", "-euc", block], cwd=ROOT, env=env, capture_output=True, text=True
+        )
+        assert said.returncode == 0, f"{block}{said.stderr}"
+        policies.append(_named(_objects(said.stdout), "NetworkPolicy", "slicewise"))
+    ports, peers = (each["spec"]["egress"][1] for each in policies)
+    assert {"protocol": "TCP", "port": 587} in ports["ports"]
+    assert "to" not in ports
+    assert len(peers["to"]) == 3
 
 
 def test_a_service_monitor_is_taken_where_its_kind_is(plane, helm, kubectl):

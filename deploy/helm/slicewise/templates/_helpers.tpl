@@ -56,6 +56,11 @@ env:
 - name: engine-{{ . | replace "." "-" }}
   restartPolicy: Always
   command: [/app/engine/bin/engine-{{ . }}, -socket, /run/slicewise/engine-{{ . }}.sock]
+  livenessProbe:
+    exec: {command: [python, -m, portal.alive, engine-{{ . }}]}
+    initialDelaySeconds: 10
+    periodSeconds: 20
+    timeoutSeconds: 5
   resources: {{- toYaml $.Values.engine.resources | nindent 4 }}
   {{- include "slicewise.container" $ | nindent 2 }}
 {{- end }}
@@ -83,8 +88,13 @@ tolerations: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
 
-{{- /* root, component, values, command, engines, probes, ports → a Deployment */ -}}
+{{- /* root, component, values, command, engines, probes, port, clientCA → a Deployment */ -}}
 {{- define "slicewise.deployment" -}}
+{{- $pod := include "slicewise.pod" .root | fromYaml }}
+{{- with .clientCA }}
+{{- $volume := dict "name" "client-ca" "secret" (dict "secretName" .) }}
+{{- $_ := set $pod "volumes" (append $pod.volumes $volume) }}
+{{- end }}
 apiVersion: apps/v1
 kind: Deployment
 metadata:
@@ -109,7 +119,7 @@ spec:
       shareProcessNamespace: {{ .engines }}
       {{- $drain := ternary (int .root.Values.drainSeconds) 0 (hasKey . "port") }}
       terminationGracePeriodSeconds: {{ add 30 $drain }}
-      {{- include "slicewise.pod" .root | nindent 6 }}
+      {{- toYaml $pod | nindent 6 }}
       {{- if gt (int (.values.replicas | default 1)) 1 }}
       topologySpreadConstraints:
         - maxSkew: 1
@@ -133,7 +143,13 @@ spec:
             {{- if .values.databasePool }}
             - {name: SLICEWISE_DATABASE_POOL, value: {{ .values.databasePool | quote }}}
             {{- end }}
+            {{- if .engines }}
+            - {name: SLICEWISE_ENGINES_EXTERNAL, value: "true"}
+            {{- end }}
           {{- include "slicewise.container" .root | nindent 10 }}
+            {{- if .clientCA }}
+            - {name: client-ca, mountPath: /etc/slicewise/client-ca, readOnly: true}
+            {{- end }}
           resources: {{- toYaml .values.resources | nindent 12 }}
           {{- with .port }}
           ports:
