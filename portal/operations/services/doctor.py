@@ -25,6 +25,7 @@ def examine(now: dt.datetime) -> list[Finding]:
         "settings": looking.settings_are_safe,
         "secret key": looking.secret_key,
         "stored secrets": secrets,
+        "proxies": looking.proxies,
         "static files": looking.static_files,
         "run folder": looking.run_dir,
         "engines": looking.engines,

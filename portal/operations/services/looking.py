@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
+from ipaddress import ip_network
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -151,6 +153,35 @@ def settings_are_safe() -> Iterator[Finding]:
         )
     if not found:
         yield yes("settings", "Django's deployment checks find nothing.")
+
+
+def proxies() -> Iterator[Finding]:
+    """Look whose word is taken on who asks; uvicorn passes over what is no address."""
+    given = os.environ.get("FORWARDED_ALLOW_IPS", "").replace(" ", "").split(",")
+    trusted = [each for each in given if each]
+    wrong = [each for each in trusted if not _is_network(each)]
+    advice = (
+        "Let FORWARDED_ALLOW_IPS name the proxy; see docs/admin.md, “Behind a proxy”."
+    )
+    if "*" in wrong:
+        yield no("proxies", "Whoever asks may say from where.", advice)
+    elif wrong:
+        found = f"{wrong[0]} is neither an address nor a network, and is passed over."
+        yield no("proxies", found, advice)
+    elif settings.SECURE_PROXY_SSL_HEADER and not trusted:
+        found = "There is a proxy, and all who come by it have its address."
+        yield unknown("proxies", found, advice)
+    else:
+        found = f"Trusted to say who asks: {', '.join(trusted) or 'nobody'}."
+        yield yes("proxies", found)
+
+
+def _is_network(text: str) -> bool:
+    try:
+        ip_network(text)
+    except ValueError:
+        return False
+    return True
 
 
 def static_files() -> Iterator[Finding]:

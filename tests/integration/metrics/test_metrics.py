@@ -209,6 +209,20 @@ def test_the_dashboard_asks_for_what_is_told(sampled, scrape):
     assert names <= told
 
 
+def test_the_dashboard_counts_nothing_twice_where_every_web_process_is_scraped():
+    """Each tells the same sums, under another `instance` and `pod`."""
+    board = json.loads(DASHBOARD.read_text())
+    asked = [t["expr"] for panel in board["panels"] for t in panel.get("targets", ())]
+    once = re.compile(
+        r"max without \(instance, pod\) "
+        r"\((?:rate\(slicewise_\w+\[\w+\]\)|slicewise_\w+(?:\{[^}]*\})?)\)"
+    )
+    assert len(asked) > 15
+    for expression in asked:
+        assert once.search(expression), expression
+        assert not PLACES.search(once.sub("", expression)), expression
+
+
 def test_old_samples_do_not_pass_for_new_ones(sampled, scrape):
     from inventory.models import HistorySample
 
