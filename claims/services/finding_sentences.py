@@ -280,6 +280,12 @@ SENTENCES: dict[str, _StrPromise] = {
     "pool.invalid_counterset": _(
         "The pool %(pool)s of %(driver)s is invalid and the scheduler ignores it: a device consumes the unknown counter set %(detail)s."
     ),
+    "pool.invalid_counterset.counter": _(
+        "The pool %(pool)s of %(driver)s is invalid and the scheduler ignores it: a device consumes the counter %(detail)s, which its counter set does not have."
+    ),
+    "pool.invalid_counterset.twice": _(
+        "The pool %(pool)s of %(driver)s is invalid and the scheduler ignores it: two slices have a counter set of one name (%(detail)s)."
+    ),
     "pool.invalid_counterset.unused": _(
         "The pool %(pool)s of %(driver)s has counter sets that none of its devices consumes (%(detail)s): the driver may have failed to publish the devices."
     ),

@@ -181,7 +181,7 @@ _INVALID = {
     "pool.duplicate_device": gettext_lazy("a device is there twice"),
     "pool.inconsistent_count": gettext_lazy("its slices disagree about their number"),
     "pool.invalid_counterset": gettext_lazy(
-        "a device consumes a counter set that is not there"
+        "a device consumes counters that are not there, or a counter set is there twice"
     ),
 }
 

@@ -9,7 +9,7 @@ Source: resource.k8s.io/v1.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inventory.domain.quantity import BadQuantity, parse_bytes
 
@@ -35,8 +35,7 @@ class PoolValue:
     problem: str
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceValue:
+class DeviceValue(NamedTuple):
     """A device as published, its attribute and capacity keys with their domain."""
 
     driver: str
@@ -126,7 +125,7 @@ def _verdict(
         _inconsistent(slices)
         or _duplicate(devices)
         or (None if combined_allowed else _combined(slices))
-        or _unknown_counters(slices, devices)
+        or _bad_counters(slices, devices, combined_allowed=combined_allowed)
     )
     if problem:
         return "invalid", problem
@@ -164,22 +163,41 @@ def _combined(slices: list[Json]) -> str | None:
     return None
 
 
-def _unknown_counters(slices: list[Json], devices: list[DeviceValue]) -> str | None:
-    known = {
-        str(counters.get("name"))
-        for body in slices
-        for counters in _dicts(_dict(body.get("spec")).get("sharedCounters"))
-    }
-    # While slices are missing, the set may be in one of them.
+def _bad_counters(
+    slices: list[Json], devices: list[DeviceValue], *, combined_allowed: bool
+) -> str | None:
+    """Return `SET` or `SET/COUNTER` that is consumed and not there, `SET, SET` if twice.
+
+    Source: k8s.io/dynamic-resource-allocation getAndValidateCounterSets,
+    validateDeviceCounterConsumption; on 1.34 each slice has sets of its own.
+    """
     expected = _int(
         _dict(_dict(slices[0].get("spec")).get("pool")).get("resourceSliceCount")
     )
+    # While slices are missing, the set may be in one of them.
     if len(slices) < expected:
         return None
+    known: dict[str, set[str]] = {}
+    for body in slices:
+        for shared in _dicts(_dict(body.get("spec")).get("sharedCounters")):
+            name = str(shared.get("name"))
+            if name in known and not combined_allowed:
+                return f"pool.invalid_counterset: {name}, {name}"
+            known.setdefault(name, set()).update(_dict(shared.get("counters")))
+    return _unknown_counters(devices, known)
+
+
+def _unknown_counters(
+    devices: list[DeviceValue], known: dict[str, set[str]]
+) -> str | None:
     for device in devices:
         for consumed in device.consumes_counters:
-            if str(consumed.get("counterSet")) not in known:
-                return f"pool.invalid_counterset: {consumed.get('counterSet')}"
+            name = str(consumed.get("counterSet"))
+            if name not in known:
+                return f"pool.invalid_counterset: {name}"
+            counters = _dict(consumed.get("counters")).keys()
+            if not counters <= known[name]:
+                return f"pool.invalid_counterset: {name}/{min(counters - known[name])}"
     return None
 
 
@@ -187,15 +205,16 @@ def _devices(body: Json, driver: str, pool: str) -> Iterator[DeviceValue]:
     """Yield a slice's devices; tens of thousands of them come at once."""
     slice_name = str(_dict(body.get("metadata")).get("name", ""))
     node_name = _node_of(body)
+    names = _FullNames(driver)
     for device in _dicts(_dict(body.get("spec")).get("devices")):
-        capacity = _by_full_name(device.get("capacity"), driver)
+        capacity = names.of(device.get("capacity"))
         yield DeviceValue(
             driver=driver,
             pool=pool,
             name=str(device.get("name", "")),
             slice_name=slice_name,
             node_name=str(device.get("nodeName") or node_name),
-            attributes=_by_full_name(device.get("attributes"), driver),
+            attributes=names.of(device.get("attributes")),
             capacity=capacity,
             consumes_counters=_dicts(device.get("consumesCounters")),
             taints=_dicts(device.get("taints")),
@@ -204,13 +223,25 @@ def _devices(body: Json, driver: str, pool: str) -> Iterator[DeviceValue]:
         )
 
 
-def _by_full_name(values: Any, driver: str) -> Json:
-    """Return the objects among values, each key with its domain: the driver's if none."""
-    return {
-        key if "/" in (key := str(given)) else f"{driver}/{key}": value
-        for given, value in _dict(values).items()
-        if isinstance(value, dict)
-    }
+class _FullNames(dict[Any, str]):
+    """Keys as a driver gives them → with their domain: the driver's own if none."""
+
+    def __init__(self, driver: str) -> None:
+        """Begin empty: each key is named once, not once a device."""
+        self._driver = driver
+
+    def __missing__(self, given: Any) -> str:
+        key = str(given)
+        self[given] = full = key if "/" in key else f"{self._driver}/{key}"
+        return full
+
+    def of(self, values: Any) -> Json:
+        """Return the objects among values by their full names."""
+        return {
+            self[given]: value
+            for given, value in _dict(values).items()
+            if isinstance(value, dict)
+        }
 
 
 def _memory(capacity: Json, driver: str) -> int | None:

@@ -83,15 +83,31 @@ def problem_sentence(code: str, detail: str) -> str:
             " 1.35 and later do not allocate; update its driver."
         )
         % {"name": detail},
-        "pool.invalid_counterset": _(
-            "A device uses the counter set %(name)s, which no slice publishes;"
-            " update its driver."
-        )
-        % {"name": detail},
+        "pool.invalid_counterset": _counter_sentence(detail),
     }
     return sentences.get(code) or _(
         "Its driver publishes it in a way that cannot be used."
     )
+
+
+def _counter_sentence(detail: str) -> str:
+    """Return what is wrong with a pool's counter sets; see `inventory.domain.parse`."""
+    first, _comma, again = detail.partition(", ")
+    if again:
+        return _(
+            "Two of its slices have a counter set %(name)s; nothing of this pool is"
+            " allocated until its driver publishes it once."
+        ) % {"name": first}
+    name, _slash, counter = detail.partition("/")
+    if counter:
+        return _(
+            "A device uses the counter %(counter)s, which the counter set %(name)s"
+            " does not have; update its driver."
+        ) % {"counter": counter, "name": name}
+    return _(
+        "A device uses the counter set %(name)s, which no slice publishes;"
+        " update its driver."
+    ) % {"name": detail}
 
 
 @register.filter

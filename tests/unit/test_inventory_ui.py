@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from inventory.templatetags.inventory_ui import breakable
+from inventory.templatetags.inventory_ui import breakable, pool_problem
 
 
 @pytest.mark.parametrize(
@@ -18,3 +18,15 @@ from inventory.templatetags.inventory_ui import breakable
 )
 def test_a_name_breaks_behind_its_dots_and_stays_text(name, shown):
     assert breakable(name) == shown
+
+
+@pytest.mark.parametrize(
+    ("detail", "said"),
+    [
+        ("a", "A device uses the counter set a, which no slice publishes"),
+        ("a/zz", "uses the counter zz, which the counter set a does not have"),
+        ("a, a", "Two of its slices have a counter set a;"),
+    ],
+)
+def test_bad_counters_are_named(detail, said):
+    assert said in pool_problem(f"pool.invalid_counterset: {detail}")

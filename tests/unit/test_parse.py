@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -68,6 +69,70 @@ def test_parse_pool_with_an_unknown_counter_set_is_invalid():
     )
 
     assert pool.problem == "pool.invalid_counterset: nope"
+
+
+def counters_of(name, *counters, in_slice="c", count=2):
+    """Return a slice of one counter set."""
+    body = slice_of(in_slice, count=count)
+    body["spec"]["sharedCounters"] = [
+        {"name": name, "counters": {key: {"value": "1"} for key in counters}}
+    ]
+    return body
+
+
+def consumer(counter_set, *counters):
+    consumed = {"counterSet": counter_set, "counters": {key: {} for key in counters}}
+    return {"name": "gpu-0", "consumesCounters": [consumed]}
+
+
+@pytest.mark.parametrize("combined_allowed", [True, False])
+def test_parse_pool_with_a_counter_that_the_set_has_not_is_invalid(combined_allowed):
+    slices = [
+        counters_of("shared", "memory"),
+        slice_of("d", count=2, devices=[consumer("shared", "memory", "zz")]),
+    ]
+
+    pool, _ = parse_pool(slices, combined_allowed=combined_allowed)
+
+    assert (pool.verdict, pool.problem) == (
+        "invalid",
+        "pool.invalid_counterset: shared/zz",
+    )
+
+
+def test_parse_pool_with_a_counter_set_in_two_slices_is_invalid_from_1_35_on():
+    slices = [
+        counters_of("shared", "memory", count=3),
+        counters_of("shared", "memory", in_slice="c2", count=3),
+        slice_of("d", count=3, devices=[consumer("shared", "memory")]),
+    ]
+
+    assert parse_pool(slices, combined_allowed=False)[0].problem == (
+        "pool.invalid_counterset: shared, shared"
+    )
+    # There each slice has sets of its own.
+    assert parse_pool(slices, combined_allowed=True)[0].verdict == "complete"
+
+
+def test_parse_pool_with_the_counters_of_two_sets_is_complete():
+    slices = [
+        counters_of("one", "memory", count=3),
+        counters_of("two", "memory", "engines", in_slice="c2", count=3),
+        slice_of("d", count=3, devices=[consumer("two", "memory"), {"name": "gpu-1"}]),
+    ]
+
+    assert parse_pool(slices, combined_allowed=False)[0].problem == ""
+
+
+def test_parse_pool_leaves_counters_open_while_slices_are_missing():
+    slices = [
+        counters_of("shared", "memory", count=3),
+        slice_of("d", count=3, devices=[consumer("shared", "zz")]),
+    ]
+
+    assert parse_pool(slices, combined_allowed=False)[0].problem == (
+        "pool.incomplete: 2/3"
+    )
 
 
 def test_parse_pool_takes_a_combined_slice_on_1_34_only():

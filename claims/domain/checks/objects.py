@@ -53,12 +53,18 @@ def pool_findings(world: World) -> Iterator[ObjectFinding]:
             "expected": pool.expected_slice_count,
             "generation": pool.generation,
         }
-        finding = (
-            Finding(code, "spec.pool", values)
-            if code
-            else Finding("pool.invalid_counterset", "spec.pool", values, "unused")
+        variant = _variant(code, detail) if code else "unused"
+        finding = Finding(
+            code or "pool.invalid_counterset", "spec.pool", values, variant
         )
         yield ObjectFinding("ResourceSlice", "", f"{pool.driver}/{pool.name}", finding)
+
+
+def _variant(code: str, detail: str) -> str:
+    """Return which sentence a problem of a pool has; see `inventory.domain.parse`."""
+    if code != "pool.invalid_counterset":
+        return ""
+    return "twice" if ", " in detail else "counter" if "/" in detail else ""
 
 
 def _unused(pool: PoolValue, world: World) -> str:
