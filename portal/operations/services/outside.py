@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from portal.operations.services.findings import Finding
 
-COPY_AGE = dt.timedelta(days=1)
+# A night's copy is there a day after the last one, and as long as it takes.
+COPY_AGE = dt.timedelta(hours=26)
 SOON = dt.timedelta(days=7)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime as dt
 import json
 import re
 import signal
@@ -13,8 +14,12 @@ from pathlib import Path
 
 import pytest
 import yaml
+from django.utils import timezone
 
+from portal.core.heartbeats import record
 from portal.demo.stack import free_port
+from portal.operations.services import outside
+from portal.operations.services.copies import BACKUP
 
 ROOT = Path(__file__).parents[3]
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
@@ -158,6 +163,14 @@ def test_the_nightly_copy_of_the_chart_keeps_the_last_ones(deployment, tmp_path)
     assert new.stat().st_size > 10_000
     found = json.loads(deployment.run("manage.py", "doctor", "--format", "json").stdout)
     assert {each["ok"] for each in found if each["name"] == "backups"} == {"yes"}
+
+
+@pytest.mark.parametrize(("hours", "answer"), [(25, "yes"), (27, "no")])
+def test_a_nightly_copy_may_take_a_while(db, hours, answer):
+    now = timezone.now()
+    record(BACKUP, "host", now - dt.timedelta(hours=hours))
+    (said,) = outside.copies(now)
+    assert said.answer == answer
 
 
 def test_the_deployment_check_finds_nothing(deployment):
