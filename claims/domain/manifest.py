@@ -185,6 +185,37 @@ def changed_fields(sent: Mapping[str, Any], returned: Mapping[str, Any]) -> list
     return list(_changes(sent, returned, ""))
 
 
+def is_same_spec(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Return whether the server takes the specs of two claims or templates for equal.
+
+    Both as they would be stored. Source: k8s.io/apimachinery equality.Semantic: what
+    is empty is as if it were left out, quantities are compared by value; what opaque
+    config holds is compared as it stands.
+    """
+    first, second = _filled(one), _filled(other)
+    return (
+        not changed_fields(first, second)
+        and not changed_fields(second, first)
+        and _as_written(one) == _as_written(other)
+    )
+
+
+def _filled(body: Mapping[str, Any]) -> dict[str, Any]:
+    devices = claim_spec(body).get("devices") or {}
+    return {key: value for key, value in devices.items() if value not in _EMPTY}
+
+
+def _as_written(body: Mapping[str, Any]) -> tuple[dict[str, Any], list[Any]]:
+    """Return a template's metadata for its claims, and the parameters of each config."""
+    template = body.get("kind") == TEMPLATE
+    metadata = (body.get("spec") or {}).get("metadata") if template else None
+    config = (claim_spec(body).get("devices") or {}).get("config") or []
+    return (
+        {key: value for key, value in (metadata or {}).items() if value not in _EMPTY},
+        [(item.get("opaque") or {}).get("parameters") for item in config],
+    )
+
+
 def _changes(sent: Any, returned: Any, path: str) -> Iterator[str]:
     if returned in _EMPTY and sent in _EMPTY:
         return

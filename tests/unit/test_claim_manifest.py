@@ -14,6 +14,7 @@ from claims.domain.manifest import (
     claim_spec,
     class_names,
     digest_of,
+    is_same_spec,
     ordered,
     request_id_of,
 )
@@ -54,6 +55,21 @@ def defaulted(manifest):
     for asked in claim_spec(body)["devices"]["requests"][0]["firstAvailable"]:
         asked |= {"allocationMode": "ExactCount", "count": asked.get("count", 1)}
     return body
+
+
+def asking_of(memory, **more):
+    """Return a request for so much memory."""
+    exactly = {"deviceClassName": "gpu.nvidia.com", **more}
+    return {
+        "name": "gpu",
+        "exactly": {**exactly, "capacity": {"requests": {"memory": memory}}},
+    }
+
+
+def labelled(value):
+    """Return a template whose claims carry a label."""
+    metadata = {"labels": {"team": value}}
+    return {**TEMPLATE, "spec": {**TEMPLATE["spec"], "metadata": metadata}}
 
 
 def shuffled(value):
@@ -162,6 +178,74 @@ def test_empty_values_that_are_left_out_are_no_change():
     sent["spec"]["devices"]["requests"][1]["exactly"]["selectors"] = None
 
     assert changed_fields(sent, CLAIM) == []
+
+
+def inner(body, **parts):
+    """Return a template with parts of its spec's devices put in."""
+    changed = copy.deepcopy(body)
+    changed["spec"]["spec"]["devices"] |= parts
+    return changed
+
+
+OPAQUE = {"driver": "gpu.nvidia.com", "parameters": {"sharing": None, "slots": "1"}}
+CONFIGURED = inner(TEMPLATE, config=[{"opaque": OPAQUE}])
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (TEMPLATE, inner(TEMPLATE, config=[])),
+        (TEMPLATE, {**TEMPLATE, "spec": {**TEMPLATE["spec"], "metadata": {}}}),
+        (
+            TEMPLATE,
+            {**TEMPLATE, "spec": {**TEMPLATE["spec"], "metadata": {"labels": {}}}},
+        ),
+        (CONFIGURED, inner(TEMPLATE, config=[{"requests": [], "opaque": OPAQUE}])),
+        ({**CLAIM, "spec": {}}, {**CLAIM, "spec": {"devices": {"requests": []}}}),
+        (
+            inner(TEMPLATE, requests=[asking_of("16Gi")]),
+            inner(TEMPLATE, requests=[asking_of("16384Mi", selectors=[])]),
+        ),
+    ],
+)
+def test_specs_that_the_server_takes_for_equal(one, other):
+    assert is_same_spec(one, other)
+    assert is_same_spec(other, one)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (TEMPLATE, inner(TEMPLATE, constraints=[])),
+        (TEMPLATE, inner(TEMPLATE, config=[{"opaque": OPAQUE}])),
+        (labelled("1"), TEMPLATE),
+        (labelled("1"), labelled("1.0")),
+        (
+            CONFIGURED,
+            inner(TEMPLATE, config=[{"opaque": OPAQUE | {"parameters": {}}}]),
+        ),
+        (
+            CONFIGURED,
+            inner(
+                TEMPLATE,
+                config=[
+                    {"opaque": OPAQUE | {"parameters": {"sharing": None, "slots": 1}}}
+                ],
+            ),
+        ),
+        (
+            inner(TEMPLATE, requests=[asking_of("16Gi")]),
+            inner(TEMPLATE, requests=[asking_of("16G")]),
+        ),
+        (
+            inner(TEMPLATE, requests=[asking_of("1")]),
+            inner(TEMPLATE, requests=[asking_of("1", adminAccess=False)]),
+        ),
+    ],
+)
+def test_specs_that_the_server_does_not_take_for_equal(one, other):
+    assert not is_same_spec(one, other)
+    assert not is_same_spec(other, one)
 
 
 def test_what_a_server_drops_is_named():
