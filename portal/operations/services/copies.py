@@ -7,6 +7,8 @@ import re
 import shutil
 import socket
 import subprocess
+import sys
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +16,7 @@ from typing import TYPE_CHECKING
 from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
+from psycopg.conninfo import make_conninfo
 
 from portal.core.errors import PortalError
 from portal.core.heartbeats import record
@@ -23,6 +26,25 @@ if TYPE_CHECKING:
     import datetime as dt
 
 BACKUP = "backup"
+DUMP = ("--format=custom", "--no-owner")
+# What holds a table still for longer is a process that was not stopped.
+BEGIN = """
+BEGIN;
+SET LOCAL lock_timeout = '30s';
+SET LOCAL client_min_messages = error;
+"""
+EMPTY = """
+DROP SCHEMA public CASCADE;
+CREATE SCHEMA public;
+"""
+COMMIT = """
+DO $$ BEGIN
+    IF to_regclass('public.django_migrations') IS NULL THEN
+        RAISE EXCEPTION 'it is no copy of a portal';
+    END IF;
+END $$;
+COMMIT;
+"""
 
 
 class CopyFailed(PortalError):
@@ -38,10 +60,10 @@ def make(path: Path) -> int:
         CopyFailed: The file exists, or pg_dump refused; nothing half-made stays.
     """
     if path.exists():
-        raise CopyFailed(f"{path} exists already: name a new file.")
+        raise CopyFailed(f"{path} exists already: name a new file, or - for stdout.")
     fresh = path.with_name(f".{path.name}.part")
     try:
-        _run("pg_dump", "--format=custom", "--no-owner", f"--file={fresh}")
+        _run("pg_dump", *DUMP, f"--file={fresh}")
         fresh.chmod(0o600)
         fresh.rename(path)
     finally:
@@ -50,26 +72,43 @@ def make(path: Path) -> int:
     return path.stat().st_size
 
 
-def bring_back(path: Path, *, replace: bool) -> None:
-    """Fill the database from a copy, in one transaction, and migrate it.
+def stream() -> None:
+    """Write the database as it is at one moment to stdout, and nothing else there.
 
     Raises:
-        CopyFailed: There are data already and `replace` is not said, or pg_restore
-            refused.
+        CopyFailed: Stdout is a terminal, or pg_dump refused; what was written until
+            then is no copy.
     """
-    if not path.is_file():
-        raise CopyFailed(f"{path} is not a file: name one that manage.py backup made.")
-    _run("pg_restore", "--list", str(path), database=False)
-    if "django_migrations" in connection.introspection.table_names():
-        if not replace:
-            raise CopyFailed(
-                "The database has data: say --replace to lose them, or let"
-                " DATABASE_URL name an empty one."
-            )
-        _empty()
+    if sys.stdout.isatty():
+        raise CopyFailed("A copy is no text: send stdout into a file, as by > FILE.")
+    _run("pg_dump", *DUMP, stdout=None)
+    record(BACKUP, socket.gethostname(), timezone.now())
+
+
+def bring_back(path: Path | None, *, replace: bool) -> None:
+    """Fill the database from a copy, in one transaction, and migrate it.
+
+    Args:
+        path: a file that `make` wrote; None: stdin has what `stream` wrote.
+        replace: whether all that is there is lost, in the same transaction.
+
+    Raises:
+        CopyFailed: There are data already and `replace` is not said, or the copy is
+            not whole; the database is as it was.
+    """
+    if path:
+        if not path.is_file():
+            raise CopyFailed(f"{path} is not a file: name one of manage.py backup.")
+        _run("pg_restore", "--list", str(path), database=False)
+    elif sys.stdin.isatty():
+        raise CopyFailed("Send a copy into stdin, as by < FILE.")
+    if not replace and "django_migrations" in connection.introspection.table_names():
+        raise CopyFailed(
+            "The database has data: say --replace to lose them, or let"
+            " DATABASE_URL name an empty one."
+        )
     connection.close()
-    options = ("--no-owner", "--single-transaction", "--exit-on-error")
-    _run("pg_restore", *options, str(path))
+    _fill(path, before=f"{BEGIN}{EMPTY}" if replace else BEGIN)
     call_command("migrate", verbosity=0, interactive=False)
 
 
@@ -79,10 +118,58 @@ def last_copy() -> dt.datetime | None:
     return rows.values_list("at", flat=True).first()
 
 
-def _empty() -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("DROP SCHEMA public CASCADE")
-        cursor.execute("CREATE SCHEMA public")
+def _fill(path: Path | None, *, before: str) -> None:
+    """Have psql run what is said before, what pg_restore makes of a copy, and COMMIT.
+
+    It is told to commit only once pg_restore has read the copy to its end; whatever
+    ends sooner, either of them or this process, ends the transaction with nothing done.
+    """
+    restore = _program("pg_restore")
+    # Of the same release: what pg_restore writes, another's psql may not understand.
+    psql = Path(restore).with_name("psql")
+    address, env = _address()
+    quiet = ("--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1")
+    with subprocess.Popen(
+        [psql, *quiet, f"--dbname={address}"],
+        env=env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as into:
+        _tell(into, before)
+        read = subprocess.run(
+            [restore, "--no-owner", "--file=-", *([str(path)] if path else [])],
+            stdout=into.stdin,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+        if not read.returncode:
+            _tell(into, COMMIT)
+        _none, said = into.communicate()
+    if read.returncode and read.stderr.strip():
+        raise CopyFailed(f"Nothing was changed: {_line(read.stderr, -1)}")
+    if read.returncode or into.returncode:
+        raise CopyFailed(f"Nothing was changed: {_line(said, 0)}")
+
+
+def _tell(program: subprocess.Popen[str], text: str) -> None:
+    """Write to a program's stdin; one that has ended says why by its status."""
+    with suppress(BrokenPipeError):
+        assert program.stdin  # noqa: S101  it was opened as a pipe
+        program.stdin.write(f"{text}\n")
+        program.stdin.flush()
+
+
+def _line(said: str, which: int) -> str:
+    """Return one line of what a program said."""
+    if "SSL support is not compiled in" in said:
+        return (
+            "these programs of Postgres speak no TLS: install its client programs"
+            " (postgresql-client), no older than the server."
+        )
+    return (said.strip().splitlines() or ["it did not say why"])[which]
 
 
 def _program(name: str) -> str:
@@ -116,22 +203,37 @@ def _major(program: str) -> int:
     return int(number[1]) if number else 0
 
 
-def _run(name: str, *options: str, database: bool = True) -> None:
-    """Run a program of Postgres; where the database is goes by its environment."""
-    command = [_program(name), *options]
-    if database and name == "pg_restore":
-        command += ["--dbname", str(connection.settings_dict["NAME"])]
+def _run(
+    name: str,
+    *options: str,
+    database: bool = True,
+    stdout: int | None = subprocess.DEVNULL,
+) -> None:
+    """Run a program of Postgres on the database, or on none; None: with our stdout."""
+    address, env = _address()
     done = subprocess.run(
-        command, env=_environment(), capture_output=True, text=True, check=False
+        [_program(name), *([f"--dbname={address}"] if database else []), *options],
+        env=env,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
     )
     if done.returncode:
-        last = (done.stderr.strip().splitlines() or [f"{name} failed"])[-1]
-        raise CopyFailed(f"{name} refused: {last}")
+        raise CopyFailed(f"{name} refused: {_line(done.stderr, -1)}")
 
 
-def _environment() -> dict[str, str]:
-    given = connection.settings_dict
-    names = {"HOST": "PGHOST", "PORT": "PGPORT", "USER": "PGUSER"}
-    names |= {"PASSWORD": "PGPASSWORD", "NAME": "PGDATABASE"}
-    found = {to: str(given.get(name) or "") for name, to in names.items()}
-    return os.environ | {name: value for name, value in found.items() if value}
+def _address() -> tuple[str, dict[str, str]]:
+    """Return where the database is, as libpq reads it, and an environment.
+
+    All that Django connects with, as sslmode, but for the password: a command line
+    can be read by others, so that is in the environment.
+    """
+    given = connection.get_connection_params()
+    password = given.pop("password", "")
+    for ours in ("cursor_factory", "context", "prepare_threshold", "client_encoding"):
+        given.pop(ours, None)
+    env = dict(os.environ)
+    if password:
+        env["PGPASSWORD"] = str(password)
+    return make_conninfo(**given), env

@@ -11,6 +11,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from django.db import connection
+from psycopg.conninfo import make_conninfo
 
 ROOT = Path(__file__).parents[3]
 
@@ -23,6 +24,8 @@ class Deployment:
         self.database = f"ops_{os.getpid()}_{secrets.token_hex(3)}"
         given = connection.settings_dict
         self.admin = f"host={given['HOST']} user=postgres dbname=postgres"
+        sockets = Path(given["HOST"]).glob(".s.PGSQL.*")
+        self.socket = next(str(path) for path in sockets if path.is_socket())
         self.env = {
             "PATH": os.environ["PATH"],
             "SLICEWISE_PRODUCTION": "true",
@@ -44,6 +47,13 @@ class Deployment:
     def execute(self, statement: str) -> None:
         with psycopg.connect(self.admin, autocommit=True) as link:
             link.execute(statement)
+
+    def rows(self, statement: str) -> list[tuple[object, ...]]:
+        """Execute a statement in its database; return what it answers."""
+        address = make_conninfo(self.admin, dbname=self.database)
+        with psycopg.connect(address, autocommit=True) as link:
+            answer = link.execute(statement)
+            return answer.fetchall() if answer.description else []
 
     def run(self, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
         """Run Python with arguments, such as "manage.py", "check"."""

@@ -1,4 +1,4 @@
-"""`manage.py backup FILE`: a copy of the database as it is at one moment."""
+"""`manage.py backup FILE`, `-` for stdout: the database as it is at one moment."""
 
 from __future__ import annotations
 
@@ -15,12 +15,18 @@ if TYPE_CHECKING:
 class Command(PortalCommand):
     """Exit 0: the copy is whole; 2: there is none, and why."""
 
-    help = "Copy the database into a file; it may be in use. Keep SECRET_KEY elsewhere."
+    help = (
+        "Copy the database into a file, or - for stdout; it may be in use. Keep"
+        " SECRET_KEY elsewhere."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Take the file."""
+        """Take the file, or -."""
         parser.add_argument("file", type=Path)
 
     def handle(self, *args: Any, file: Path, **options: Any) -> None:
-        """Copy."""
+        """Copy; only into a file is there anything to say."""
+        if str(file) == "-":
+            copies.stream()
+            return
         self.stdout.write(f"{file}: {copies.make(file):,} bytes.")

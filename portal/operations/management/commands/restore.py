@@ -1,4 +1,4 @@
-"""`manage.py restore FILE`: the database as it was copied, migrated to this release."""
+"""`manage.py restore FILE`, `-` for stdin: the database as copied, brought up to date."""
 
 from __future__ import annotations
 
@@ -17,16 +17,21 @@ if TYPE_CHECKING:
 class Command(PortalCommand):
     """Exit 0: restored and sound; 1: restored, not sound; 2: nothing was changed."""
 
-    help = "Fill the database from a copy; stop web, watcher, worker and beat before."
+    help = (
+        "Fill the database from a copy, - for stdin; stop web, watcher, worker and"
+        " beat before."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Take the file, and the word that data may be lost."""
+        """Take the file, or -, and the word that data may be lost."""
         parser.add_argument("file", type=Path)
         parser.add_argument("--replace", action="store_true", help="lose what is there")
 
     def handle(self, *args: Any, file: Path, **options: Any) -> None:
         """Restore, then look whether what came back is whole."""
-        copies.bring_back(file, replace=options["replace"])
+        copies.bring_back(
+            None if str(file) == "-" else file, replace=options["replace"]
+        )
         found = verify(head="")
         closed = unreadable()
         self.stdout.write(f"Restored; {found.seals} seals of the audit trail.")
