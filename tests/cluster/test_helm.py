@@ -325,7 +325,8 @@ def test_it_is_installed_changed_and_taken_away(plane, helm, kubectl):
     )
     release = ("slicewise", str(CHART), "-n", SPACE, *ALL)
     with _jobs_end(plane, SPACE) as ran:
-        helm("install", *release, kubeconfig=config)
+        said = helm("install", *release, kubeconfig=config)
+    assert "name it in trustedProxies" in said
     assert ran == ["python manage.py migrate --noinput"]
     found = json.loads(
         kubectl(
@@ -348,7 +349,9 @@ def test_it_is_installed_changed_and_taken_away(plane, helm, kubectl):
         == "yes\n"
     )
     with _jobs_end(plane, SPACE) as ran:
-        helm("upgrade", *release, "--set", "web.replicas=3", kubeconfig=config)
+        more = ("--set", "web.replicas=3", "--set", "trustedProxies={10.0.0.0/8}")
+        said = helm("upgrade", *release, *more, kubeconfig=config)
+    assert "trustedProxies" not in said
     assert ran == ["python manage.py migrate --noinput"]
     web = kubectl(
         "get",
