@@ -153,12 +153,18 @@ def check_file(
         if time.monotonic() >= ends:
             items.append(_unreached(item))
             continue
+        same = [other for other in filed.items if _key(other) == _key(item)]
         earlier = [other for other in filed.items[:i] if _key(other) == _key(item)]
         mine = [found.finding for found in about if _key_of(found) == _key(item)]
         if item["kind"] == "ResourceClaim":
             mine += [found.finding for found in objects.claim_findings([item])]
         budget = budget_until(ends)
-        items.append(checker.check(item, earlier=earlier, mine=mine, budget=budget))
+        standing = same[0] if len(same) > 1 else None
+        items.append(
+            checker.check(
+                item, earlier=earlier, mine=mine, budget=budget, standing=standing
+            )
+        )
     named = {_key(item) for item in filed.items}
     return items, [found for found in about if _key_of(found) not in named]
 
@@ -202,6 +208,7 @@ class Checker:
         earlier: list[Json],
         mine: list[Finding],
         budget: float | None = None,
+        standing: Json | None = None,
     ) -> CheckedItem:
         """Return one item checked.
 
@@ -210,6 +217,7 @@ class Checker:
             earlier: objects of its name that stand before it.
             mine: findings about the object of that name.
             budget: seconds for the preview's search; the setting where None.
+            standing: what stands of that name, where the cluster may not say it.
         """
         if item["kind"] == "DeviceClass":
             facts = self._class_facts(item)
@@ -230,7 +238,7 @@ class Checker:
             broken.append(Finding("claim.invalid", asked.base, values, "unreadable"))
             return CheckedItem(item, most_specific([*mine, *broken]), None)
         facts_of = Facts(self._facts(asked), found_preview)
-        findings = [*mine, *broken, *self._findings(asked, facts_of, earlier)]
+        findings = [*mine, *broken, *self._findings(asked, facts_of, earlier, standing)]
         return CheckedItem(item, most_specific(findings), found_preview)
 
     def findings(self, item: Json) -> list[Finding]:
@@ -251,7 +259,11 @@ class Checker:
         return ask_preview(self.cluster, claims, overlay=self.overlay, budget=budget)
 
     def _findings(
-        self, asked: Asked, facts: Facts, earlier: list[Json]
+        self,
+        asked: Asked,
+        facts: Facts,
+        earlier: list[Json],
+        standing: Json | None = None,
     ) -> Iterator[Finding]:
         world = self.world
         yield from immutable_findings(asked.manifest, earlier, world)
@@ -271,7 +283,7 @@ class Checker:
         yield from capacity.capacity_findings(asked, facts, world)
         yield from admin.admin_findings(asked, facts, world)
         yield from availability.availability_findings(asked, facts, world)
-        yield from quotas.quota_findings(asked, world)
+        yield from quotas.quota_findings(asked, world, standing)
 
     def _facts(self, asked: Asked) -> dict[str, AskFacts]:
         known = self.world.classes()

@@ -52,8 +52,16 @@ def charges(asked: Asked, world: World) -> Counter[str]:
     return charged
 
 
-def quota_findings(asked: Asked, world: World) -> Iterator[Finding]:
-    """Yield each quota of the namespace that a claim would exceed."""
+def quota_findings(
+    asked: Asked, world: World, standing: Json | None = None
+) -> Iterator[Finding]:
+    """Yield each quota of the namespace that a claim would exceed.
+
+    Args:
+        asked: the claim.
+        world: the cluster; it may have the claim already.
+        standing: the claim as it stands, where that is known from elsewhere.
+    """
     wanted = charges(asked, world)
     for quota in world.objects.get("ResourceQuota", []):
         if namespace_of(quota) != asked.namespace:
@@ -62,7 +70,7 @@ def quota_findings(asked: Asked, world: World) -> Iterator[Finding]:
         for key, limit in hard.items():
             if not wanted[key]:
                 continue
-            used = used_of(quota, key, asked, world)
+            used = used_of(quota, key, asked, world, standing)
             left = int(quantity_or_zero(limit)) - used
             if wanted[key] > left:
                 values = {
@@ -107,20 +115,28 @@ def quotas_left(namespace: str, world: World) -> list[QuotaLeft]:
     return sorted(found, key=lambda each: (each.key, each.quota))
 
 
-def used_of(quota: Json, key: str, asked: Asked, world: World) -> int:
-    """Return what is used: as the server says, else summed over known claims."""
-    said = ((quota.get("status") or {}).get("used") or {}).get(key)
-    if said is not None:
-        return int(quantity_or_zero(said))
+def used_of(
+    quota: Json, key: str, asked: Asked, world: World, standing: Json | None = None
+) -> int:
+    """Return what others use: as the server says, else summed over known claims.
+
+    What the claim itself is charged already, where it stands, is not among it.
+    """
     mine = (
         name_of(asked.manifest) if asked.manifest.get("kind") == "ResourceClaim" else ""
     )
-    total = 0
-    for claim in world.objects.get("ResourceClaim", []):
-        if (
-            namespace_of(claim) == asked.namespace
-            and name_of(claim) != mine
-            and not shape_findings(claim)
-        ):
-            total += charges(asked_of(claim), world)[key]
-    return total
+    said = ((quota.get("status") or {}).get("used") or {}).get(key)
+    if said is not None:
+        stored = standing or world.find("ResourceClaim", asked.namespace, mine)
+        own = _charged(stored, key, world) if mine and stored else 0
+        return max(int(quantity_or_zero(said)) - own, 0)
+    return sum(
+        _charged(claim, key, world)
+        for claim in world.objects.get("ResourceClaim", [])
+        if namespace_of(claim) == asked.namespace and name_of(claim) != mine
+    )
+
+
+def _charged(claim: Json, key: str, world: World) -> int:
+    """Return what a claim that stands is charged; 0 where it could not stand."""
+    return 0 if shape_findings(claim) else charges(asked_of(claim), world)[key]
