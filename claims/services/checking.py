@@ -20,16 +20,10 @@ from claims.domain.checks import claims as shapes
 from claims.domain.checks import quota as quotas
 from claims.domain.checks import selectors as expressions
 from claims.domain.checks.asks import asked_of
-from claims.domain.checks.facts import (
-    AskFacts,
-    Facts,
-    SelectorFacts,
-    Verdict,
-)
+from claims.domain.checks.facts import AskFacts, Facts
 from claims.domain.checks.findings import Finding, ObjectFinding, most_specific
 from claims.domain.checks.immutable import immutable_findings
 from claims.domain.checks.shape import name_findings, shape_findings
-from claims.domain.checks.syntax import mended
 from claims.domain.checks.world import (
     World,
     build_world,
@@ -42,6 +36,7 @@ from claims.domain.preview import claim_of
 from claims.services.filed import FILE_SECONDS, has_preview, identity_of
 from claims.services.preview import budget_until
 from claims.services.preview import preview as ask_preview
+from claims.services.selector_facts import proven, selector_facts
 from inventory.domain.gates import supported_minor
 from inventory.gateways.engine import EngineRefused
 from inventory.models import KubeObject
@@ -54,7 +49,6 @@ if TYPE_CHECKING:
     from claims.domain.checks.asks import Ask, Asked
     from claims.domain.preview import Preview
     from claims.services.filed import Filed
-    from inventory.domain.engine import Checked, Evaluated
     from inventory.gateways.engine import Engine
     from inventory.models import Cluster
 
@@ -222,8 +216,9 @@ class Checker:
         if item["kind"] == "DeviceClass":
             facts = self._class_facts(item)
             found = classes.device_class_findings(item, facts, self.world)
-            named = name_findings(item)
-            return CheckedItem(item, most_specific([*mine, *named, *found]), None)
+            findings = most_specific([*mine, *name_findings(item), *found])
+            asked_about = replace(facts, of_class=frozenset(self.world.devices))
+            return CheckedItem(item, self._proven(findings, [asked_about]), None)
         broken = [*name_findings(item), *shape_findings(item)]
         if any(finding.code == "claim.invalid" for finding in broken):
             return CheckedItem(item, most_specific([*mine, *broken]), None)
@@ -238,8 +233,9 @@ class Checker:
             broken.append(Finding("claim.invalid", asked.base, values, "unreadable"))
             return CheckedItem(item, most_specific([*mine, *broken]), None)
         facts_of = Facts(self._facts(asked), found_preview)
-        findings = [*mine, *broken, *self._findings(asked, facts_of, earlier, standing)]
-        return CheckedItem(item, most_specific(findings), found_preview)
+        told = [*mine, *broken, *self._findings(asked, facts_of, earlier, standing)]
+        findings = self._proven(most_specific(told), facts_of.asks.values())
+        return CheckedItem(item, findings, found_preview)
 
     def findings(self, item: Json) -> list[Finding]:
         """Return what `check` finds of a claim or template apart from its preview.
@@ -252,7 +248,20 @@ class Checker:
             return most_specific(broken)
         asked = asked_of(item)
         facts = Facts(self._facts(asked), None)
-        return most_specific([*broken, *self._findings(asked, facts, [])])
+        found = most_specific([*broken, *self._findings(asked, facts, [])])
+        return self._proven(found, facts.asks.values())
+
+    def _proven(
+        self, findings: list[Finding], known: Iterable[AskFacts]
+    ) -> list[Finding]:
+        """Return findings of selectors with the fixes alone that were seen to work."""
+        of = {selector.path: each for each in known for selector in each.selectors}
+        return [
+            proven(self.engine, self.world, finding, of[finding.path])
+            if finding.path in of
+            else finding
+            for finding in findings
+        ]
 
     def _preview(self, item: Json, budget: float | None) -> Preview:
         claims = [claim_of(item)]
@@ -295,8 +304,9 @@ class Checker:
 
     def _ask_facts(self, ask: Ask, device_class: Json) -> AskFacts:
         of_class = self._of_class(device_class)
-        selectors, matches = self._selector_facts(
-            ask.selectors, [each.expression for each in of_class.selectors]
+        within = [each.expression for each in of_class.selectors]
+        selectors, matches = selector_facts(
+            self.engine, self.world, ask.selectors, within
         )
         return AskFacts(
             of_class.of_class,
@@ -317,78 +327,7 @@ class Checker:
             (f"spec.selectors[{i}].cel.expression", expression)
             for i, expression in enumerate(expressions_of(device_class))
         ]
-        selectors, matches = self._selector_facts(pairs, [])
+        selectors, matches = selector_facts(self.engine, self.world, pairs, [])
         if not pairs:
             matches = frozenset(self.world.devices)
         return AskFacts(matches, matches, selectors)
-
-    def _selector_facts(
-        self, pairs: list[tuple[str, str]], within: list[str]
-    ) -> tuple[tuple[SelectorFacts, ...], frozenset[str]]:
-        """Return each selector over what those before it leave, and what all match.
-
-        Those of the class stand before. Evaluated as far as they compile; what
-        does not leaves no match.
-        """
-        if not pairs:
-            return (), frozenset()
-        texts = [text for _path, text in pairs]
-        checked = self.engine.check(texts)
-        sound = [each.scheduler.ok and each.apiserver.ok for each in checked]
-        first_bad = sound.index(False) if False in sound else len(sound)
-        found = self._evaluated(texts[:first_bad], within) if first_bad else None
-        facts = tuple(
-            _selector(path, text, _verdict(each), found if i < first_bad else None, at)
-            for i, ((path, text), each) in enumerate(zip(pairs, checked, strict=True))
-            for at in (len(within) + i,)
-        )
-        facts = tuple(
-            self._mended(each) if each.verdict.error else each for each in facts
-        )
-        if found is None or first_bad < len(sound):
-            return facts, frozenset()
-        known = self.world.devices
-        return facts, frozenset(device for device in found.matches if device in known)
-
-    def _mended(self, selector: SelectorFacts) -> SelectorFacts:
-        """Return a selector that does not compile with a text that does, if any."""
-        text = mended(selector.expression)
-        if text is None:
-            return selector
-        (judged,) = self.engine.check([text])
-        sound = judged.apiserver.ok and judged.scheduler.ok
-        return replace(selector, mended=text) if sound else selector
-
-    def _evaluated(self, texts: list[str], within: list[str]) -> Evaluated | None:
-        """Return what expressions match; None where a selector of the class is faulty."""
-        try:
-            return self.engine.evaluate(texts, within=within, listing=True)
-        except EngineRefused:
-            return None
-
-
-def _selector(
-    path: str, text: str, verdict: Verdict, found: Evaluated | None, at: int
-) -> SelectorFacts:
-    """Return a selector with what its step of an evaluation says."""
-    if found is None or at >= len(found.steps):
-        return SelectorFacts(path, text, verdict)
-    step = found.steps[at]
-    errors = tuple(fault for fault in found.errors if fault.step == at)
-    return SelectorFacts(path, text, verdict, step.reached, step.match, errors)
-
-
-def _verdict(found: Checked) -> Verdict:
-    judged = found.apiserver
-    if judged.ok and not found.scheduler.ok:
-        judged = found.scheduler
-    compiles = judged.ok or judged.reason in {"cost", "length"}
-    return Verdict(
-        error="" if compiles else str(judged.error),
-        line=judged.line,
-        column=judged.column,
-        cost=found.cost,
-        limit=found.limit,
-        length=found.length,
-        reads=found.reads,
-    )

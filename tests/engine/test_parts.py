@@ -40,9 +40,8 @@ def test_keys_and_domains_are_found_where_they_are_named(parts):
         ("d", '"d"', f'"{GPU}"', True),
         ("e", "e", f'"{GPU}"', False),
     ]
-    assert spots[1].at == (expression.index(f"{D}.a == 1") + len(f"{D}."),) + (
-        expression.index(" == 1"),
-    )
+    at = expression.index(f"{D}.a == 1") + len(f"{D}.")
+    assert spots[1].at == (at, at + 1)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from claims.domain.preview import Preview
+    from inventory.domain.cel_parts import Parts
     from inventory.domain.engine import Read, RuntimeFault
 
 
@@ -26,6 +27,7 @@ class Verdict:
     limit: int
     length: int
     reads: tuple[Read, ...]
+    parts: Parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +49,12 @@ class SelectorFacts:
 
     @property
     def always_fails(self) -> bool:
-        """Whether it gives an error on every device that it is asked about."""
-        return 0 < self.total == sum(fault.count for fault in self.errors)
+        """Whether it holds for no device that it is asked about, and fails on some.
+
+        So whoever looks for one comes to an error, wherever that is; what a driver's
+        guard sorts out before makes no difference.
+        """
+        return self.match == 0 and bool(self.errors)
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,6 +126,8 @@ class Finding:
         line, column: 1-based, in code points, inside a CEL expression.
         replacement: what the value at `path` should be instead, where that is sure.
         is_passed_over: it only means that this alternative of a list is never taken.
+        is_certain: it fails whatever is free: an error whatever its code, and said
+            whatever else is at its path.
     """
 
     code: str
@@ -136,11 +138,12 @@ class Finding:
     column: int | None = None
     replacement: str | None = None
     is_passed_over: bool = False
+    is_certain: bool = False
 
     @property
     def level(self) -> Level:
-        """The level of its code; an error that a list passes over is a warning."""
-        level = CATALOGUE[self.code]
+        """The level of its code, but of what is certain error, or what is passed over."""
+        level = Level.ERROR if self.is_certain else CATALOGUE[self.code]
         passed = self.is_passed_over and level is Level.ERROR
         return Level.WARNING if passed else level
 
@@ -159,7 +162,8 @@ def most_specific(findings: Iterable[Finding]) -> list[Finding]:
     """Return the findings in their order, with only the most specific of each path.
 
     compile > key_published_by_none > key_other_domain > runtime_missing_key >
-    zero_match; codes outside that chain are all kept, each once per path.
+    zero_match; codes outside that chain are all kept, and so is what is certain,
+    each once per path, as an error where it is one.
     """
     kept: dict[tuple[str, str], Finding] = {}
     best: dict[str, int] = {}
@@ -167,10 +171,13 @@ def most_specific(findings: Iterable[Finding]) -> list[Finding]:
         if finding.code in _SPECIFIC:
             rank = _SPECIFIC.index(finding.code)
             best[finding.path] = min(rank, best.get(finding.path, rank))
-        kept.setdefault((finding.path, finding.code), finding)
+        known = kept.setdefault((finding.path, finding.code), finding)
+        if finding.is_certain and not known.is_certain:
+            kept[finding.path, finding.code] = finding
     return [
         finding
         for finding in kept.values()
-        if finding.code not in _SPECIFIC
+        if finding.is_certain
+        or finding.code not in _SPECIFIC
         or _SPECIFIC.index(finding.code) == best[finding.path]
     ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from claims.domain.checks.selectors import normal_semver
+from claims.domain.checks.literals import normal_semver
 from claims.domain.checks.syntax import LEFT, STRINGS
 from claims.domain.importing.published import (
     ATTRIBUTES,
