@@ -354,7 +354,7 @@ SLICEWISE_METRICS_LOOPBACK = env.bool("SLICEWISE_METRICS_LOOPBACK", default=Fals
 SLICEWISE_METRICS_TENANTS = env.bool("SLICEWISE_METRICS_TENANTS", default=False)
 # Events are kept and can be read again for so many days.
 SLICEWISE_NOTICE_DAYS = env.int("SLICEWISE_NOTICE_DAYS", default=30)
-# Whether the API servers' admission reviews are answered here.
+# Whether API servers' admission reviews are answered; only serve_admission does it.
 SLICEWISE_ADMISSION = env.bool("SLICEWISE_ADMISSION", default=False)
 # The cluster of reviews whose address names none; "" where there is only one.
 SLICEWISE_ADMISSION_CLUSTER = env("SLICEWISE_ADMISSION_CLUSTER", default="")
