@@ -168,7 +168,7 @@ def proxies() -> Iterator[Finding]:
     elif wrong:
         found = f"{wrong[0]} is neither an address nor a network, and is passed over."
         yield no("proxies", found, advice)
-    elif settings.SECURE_PROXY_SSL_HEADER and not trusted:
+    elif not trusted and settings.SECURE_PROXY_SSL_HEADER:
         found = "There is a proxy, and all who come by it have its address."
         yield unknown("proxies", found, advice)
     else:
