@@ -210,10 +210,16 @@ SENTENCES: dict[str, _StrPromise] = {
     "capacity.key_mismatch.written": _(
         "Capacity keys are compared as written: the driver publishes “%(known)s”, not “%(key)s”."
     ),
+    "capacity.key_mismatch.together": _(
+        "No device of this class has all of these capacities: %(keys)s. Ask for them in requests of their own."
+    ),
     "capacity.range": _(
         "%(amount)s of %(key)s is more than any device can give; the most is %(most)s."
     ),
     "capacity.range.negative": _("%(amount)s of %(key)s is negative."),
+    "capacity.range.together": _(
+        "Each can be had, but no device can give all of it at once: %(asked)s."
+    ),
     "capacity.default_is_all": _(
         "What is left out is taken whole: %(taken)s. Say how much you need."
     ),

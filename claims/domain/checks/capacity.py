@@ -53,17 +53,24 @@ def _keys_of(asks: Sequence[Ask], facts: Facts, world: World) -> Iterator[Findin
     Where some alternatives can never be taken for it and others can, the list
     passes over the former: that breaks nothing.
     """
-    found = [list(_keys(ask, _chosen(ask, facts), world)) for ask in asks]
+    found = [_of_ask(ask, _chosen(ask, facts), world) for ask in asks]
     closed = [any(map(_is_never_had, of_ask)) for of_ask in found]
     for finding in chain.from_iterable(found):
         passed = _is_never_had(finding) and not all(closed)
         yield replace(finding, is_passed_over=passed)
 
 
+def _of_ask(ask: Ask, chosen: frozenset[str], world: World) -> list[Finding]:
+    found = list(_keys(ask, chosen, world))
+    if chosen and not any(each.code != "capacity.rounded" for each in found):
+        found += _together(ask, chosen, world)
+    return found
+
+
 def _is_never_had(finding: Finding) -> bool:
     """Return whether the request is sound, and no device of here can serve it."""
     codes = {"capacity.range", "capacity.key_mismatch"}
-    return finding.code in codes and finding.variant in {"", "none"}
+    return finding.code in codes and finding.variant in {"", "none", "together"}
 
 
 def _bad_keys(ask: Ask) -> Iterator[Finding]:
@@ -71,6 +78,19 @@ def _bad_keys(ask: Ask) -> Iterator[Finding]:
         if not _KEY.fullmatch(key):
             path = f"{ask.path}.capacity.requests"
             yield Finding("claim.odd", path, {"key": key}, "capacity_key")
+
+
+def _together(ask: Ask, chosen: frozenset[str], world: World) -> Iterator[Finding]:
+    """Yield that what is asked can be had, but not all of it of one device."""
+    if len(ask.capacity) < 2 or any(can_give(ask, each, world) for each in chosen):
+        return
+    path = f"{ask.path}.capacity.requests"
+    if not any(ask.capacity.keys() <= world.published[each].keys() for each in chosen):
+        values = {"keys": ", ".join(sorted(ask.capacity))}
+        yield Finding("capacity.key_mismatch", path, values, "together")
+        return
+    asked = ", ".join(f"{key} {amount}" for key, amount in sorted(ask.capacity.items()))
+    yield Finding("capacity.range", path, {"asked": asked}, "together")
 
 
 def _keys(ask: Ask, chosen: frozenset[str], world: World) -> Iterator[Finding]:
@@ -126,14 +146,22 @@ def _amount(
 
 
 def _most(capacity: Json) -> Fraction:
-    """Return the most that one request may ask of a capacity."""
+    """Return the most that one request may ask of a capacity.
+
+    What is asked is rounded up, so the most is the last step, or value, that fits.
+    """
     policy = capacity.get("requestPolicy") or {}
-    limits = [capacity.get("value", 0)]
-    if (policy.get("validRange") or {}).get("max") is not None:
-        limits.append(policy["validRange"]["max"])
+    most = quantity_or_zero(capacity.get("value", 0))
     if policy.get("validValues"):
-        limits.append(policy["validValues"][-1])
-    return min(quantity_or_zero(limit) for limit in limits)
+        listed = map(quantity_or_zero, policy["validValues"])
+        return max((value for value in listed if value <= most), default=Fraction(0))
+    ranged = policy.get("validRange") or {}
+    if ranged.get("max") is not None:
+        most = min(most, quantity_or_zero(ranged["max"]))
+    least, step = (quantity_or_zero(ranged.get(key) or 0) for key in ("min", "step"))
+    if step > 0 and most >= least:
+        return least + (most - least) // step * step
+    return most
 
 
 def _most_text(capacity: Json) -> str:
