@@ -239,6 +239,7 @@ SLOW = (
     "integration/api/test_fuzz.py",
     "engine/test_vectors.py",
     "integration/api/test_isolation.py",
+    "integration/api/test_isolation_of_answers.py",
     "integration/api/test_permissions.py",
     "faults/test_release_faults.py",
     "faults/test_apply_faults.py",

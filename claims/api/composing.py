@@ -19,6 +19,7 @@ from claims.services.building import condition_for
 from claims.services.catalogue import seen_keys
 from claims.services.diagnosing import diagnose, hidden_from
 from claims.services.domain_room import DomainPreview
+from claims.services.judging import refuse_foreign
 from claims.services.origins import cleaned, users_of_template
 from claims.services.presets import room_for
 from claims.services.readable import (
@@ -282,6 +283,7 @@ class DomainPreviewView(ClusterView):
         if manifest["kind"] != DOMAIN:
             text = _("Send a ComputeDomain: claims have a preview of their own.")
             raise refused_at("manifest/kind", "domain.kind", text)
+        refuse_foreign(self.person, found, {manifest["metadata"]["namespace"]})
         diagnosed = diagnose(found, self.person, manifest)
         preview = diagnosed.preview
         room = preview.room if isinstance(preview, DomainPreview) else None

@@ -67,13 +67,22 @@ def filed_for(
             % {"count": len(filed.items), "most": MOST_ITEMS},
             code="check.too_many",
         )
-    if not user.may(Permission.SEE_ALL_CLAIMS):
-        _refuse_foreign(cluster, filed, set(own))
+    refuse_foreign(
+        user, cluster, {identity_of(item)["namespace"] for item in filed.items}
+    )
     return filed
 
 
-def _refuse_foreign(cluster: Cluster, filed: Filed, own: set[str]) -> None:
-    asked = {identity_of(item)["namespace"] for item in filed.items} - own - {""}
+def refuse_foreign(user: User, cluster: Cluster, namespaces: set[str]) -> None:
+    """Refuse to judge what is set in namespaces that are somebody else's.
+
+    Raises:
+        NotJudged: One is not this person's, and something is there.
+    """
+    if user.may(Permission.SEE_ALL_CLAIMS):
+        return
+    own = namespaces_of(user, cluster.name)
+    asked = namespaces - {"", *own}
     taken = KubeObject.objects.filter(
         cluster=cluster, namespace__in=asked, deleted_at=None
     ).values_list("namespace", flat=True)

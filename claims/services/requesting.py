@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from claims.domain.manifest import DOMAIN, DOMAIN_API_VERSION, KINDS
 from claims.services.diagnosing import diagnose
-from claims.services.submit import SubmitRefused, sent_before, submit
+from claims.services.submit import SubmitRefused, own_tenant, sent_before, submit
 from inventory.domain.convert import to_v1
 from inventory.services.loading import named
 from portal.core.errors import PortalError
@@ -81,6 +81,8 @@ def request_claim(
     # Before any check: what it became may stand in the way of another of its name.
     if earlier := sent_before(user, key):
         return earlier
+    # Nor before this: checks tell of quotas and names in the namespace.
+    own_tenant(user, cluster, manifest)
     diagnosed = diagnose(cluster, user, manifest)
     if diagnosed.errors:
         raise ChecksRefused(diagnosed.errors)

@@ -120,7 +120,7 @@ def submit(  # noqa: PLR0913  each is one fact of the form
     """
     if earlier := sent_before(user, submission_key):
         return earlier
-    tenant = _tenant_of(user, cluster, manifest)
+    tenant = own_tenant(user, cluster, manifest)
     _refuse_errors(preview or {})
     wish = Wish(
         user=user,
@@ -151,8 +151,12 @@ def submit(  # noqa: PLR0913  each is one fact of the form
     return _store(plan, claim_request, ruling)
 
 
-def _tenant_of(user: User, cluster: Cluster, manifest: Mapping[str, Any]) -> Tenant:
-    """Return the tenant of the manifest's namespace, which must be the person's."""
+def own_tenant(user: User, cluster: Cluster, manifest: Mapping[str, Any]) -> Tenant:
+    """Return the tenant of the manifest's namespace, which must be the person's.
+
+    Raises:
+        SubmitRefused: It is not, or nothing can be applied to this cluster.
+    """
     if cluster.kind == Cluster.Kind.OFFLINE:
         raise SubmitRefused(
             _(

@@ -115,6 +115,38 @@ def test_a_domain_is_previewed(caller):
     assert caller.post(address, {"manifest": CLAIM}).status_code == 422
 
 
+def test_a_domain_is_not_previewed_in_anothers_namespace(
+    call,  # noqa: F811
+    ada,
+    dora,
+    load_fleets,
+):
+    """Whether a template of its name is there is for those alone who may see it."""
+    taken = {
+        **CLAIM,
+        "kind": "ResourceClaimTemplate",
+        "metadata": {"name": "d-channel", "namespace": "maple-lab"},
+        "spec": {"spec": CLAIM["spec"]},
+    }
+    load_fleets("nvidia-t4-l40s", extra=[taken])
+    manifest = {
+        "apiVersion": "resource.nvidia.com/v1beta1",
+        "kind": "ComputeDomain",
+        "metadata": {"name": "d", "namespace": "maple-lab"},
+        "spec": {
+            "numNodes": 0,
+            "channel": {"resourceClaimTemplate": {"name": "d-channel"}},
+        },
+    }
+    address = "clusters/demo/compute-domains/preview"
+
+    refused = call(ada).post(address, {"manifest": manifest})
+    seen = call(dora).post(address, {"manifest": manifest}).json()
+
+    assert (refused.status_code, refused.json()["code"]) == (403, "check.namespace")
+    assert "domain.template_taken" in [each["code"] for each in seen["diagnostics"]]
+
+
 def test_a_request_may_not_revise_what_is_not_there(caller):
     body = {"cluster": "demo", "manifest": CLAIM, "revises": str(uuid.uuid4())}
     refused = caller.post("claim-requests", body)

@@ -96,9 +96,15 @@ SIDES = (ORCHID, MAPLE)
 
 
 @pytest.fixture
-def people(world, load_fleets, held_claims):  # noqa: F811
+def fleets():
+    """Return what the cluster is made of."""
+    return ("nvidia-t4-l40s",)
+
+
+@pytest.fixture
+def people(world, fleets, load_fleets, held_claims):  # noqa: F811
     """Let each tenant have one of everything that a page or the API could tell."""
-    cluster = load_fleets("nvidia-t4-l40s", extra=held_claims)
+    cluster = load_fleets(*fleets, extra=held_claims)
     now = timezone.now()
     maple = world[MAPLE.person]
     where = {"namespace": MAPLE.namespace, "name": MAPLE.claim}

@@ -290,6 +290,17 @@ def test_a_foreign_namespace_is_forbidden(as_ada, template):
     assert answer.json()["errors"][0]["pointer"] == "#/manifest/metadata/namespace"
 
 
+def test_nothing_is_checked_in_a_foreign_namespace(as_ada, template):
+    """Its quotas and names are no more told than that something is wrong there."""
+    manifest = template(namespace="maple-lab")
+    inner = manifest["spec"]["spec"]["devices"]["requests"][0]
+    inner["exactly"]["deviceClassName"] = "none-such"
+
+    answer = submit(as_ada, manifest)
+
+    assert (answer.status_code, answer.json()["code"]) == (403, "submit.namespace")
+
+
 def test_an_unknown_cluster_is_not_found(as_ada, template):
     answer = as_ada.post(
         "claim-requests", {"cluster": "nowhere", "manifest": template()}
