@@ -26,6 +26,7 @@ from portal.admission.services.certificates import (
 from portal.admission.services.recording import tally
 from portal.admission.services.reviewing import refresh
 from portal.admission.views.webhook import MOST_BYTES, Answer, Judge, answer, refused
+from portal.core.heartbeats import ADMISSION, beat
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, MutableMapping
@@ -39,6 +40,7 @@ logger = structlog.get_logger(__name__)
 
 RELOAD_SECONDS = 60.0
 REFRESH_SECONDS = 0.5
+BEAT_SECONDS = 10.0
 
 
 async def _keep_known() -> None:
@@ -50,6 +52,13 @@ async def _keep_known() -> None:
         except Exception:
             logger.exception("what reviews need was not read; they read it themselves")
             await sync_to_async(close_old_connections)()
+
+
+async def _keep_beating() -> None:
+    """Give signs of life for as long as the loop that answers goes round."""
+    while True:
+        beat(ADMISSION)
+        await asyncio.sleep(BEAT_SECONDS)
 
 
 def _write_counts() -> None:
@@ -142,8 +151,18 @@ def _demand_certificates(context: ssl.SSLContext, authority: Path) -> None:
 class HookServer:
     """Serves the webhooks over TLS and takes up renewed certificates."""
 
-    def __init__(self, host: str, port: int, *, client_ca: Path | None = None) -> None:
-        """Take where to listen, and whose client certificates to demand, if any's."""
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        *,
+        client_ca: Path | None = None,
+        beats: bool = False,
+    ) -> None:
+        """Take where to listen, and whose client certificates to demand, if any's.
+
+        With `beats` it gives signs of life, as a process of its own.
+        """
         self.config = uvicorn.Config(
             HookApp(),
             host=host,
@@ -154,6 +173,7 @@ class HookServer:
             timeout_keep_alive=90,
         )
         self.client_ca = client_ca
+        self.beats = beats
         self.server = uvicorn.Server(self.config)
         self._serving: int | None = None
 
@@ -182,6 +202,8 @@ class HookServer:
             asyncio.create_task(self._keep_fresh(context)),
             asyncio.create_task(_keep_known()),
         ]
+        if self.beats:
+            beside.append(asyncio.create_task(_keep_beating()))
         try:
             await self.server.serve()
         finally:

@@ -18,6 +18,9 @@ logger = structlog.get_logger(__name__)
 
 ROW_SECONDS = 15.0
 KEPT = dt.timedelta(days=1)
+# Of which processes rows are kept, and after how many seconds one is taken for dead.
+ADMISSION = "admission"
+LIMITS = {**alive.LIMITS, ADMISSION: 60}
 _written: dict[str, float] = {}
 
 
@@ -46,4 +49,4 @@ def record(process: str, host: str, at: dt.datetime) -> None:
     from portal.core.models import Heartbeat
 
     Heartbeat.objects.update_or_create(process=process, host=host, defaults={"at": at})
-    Heartbeat.objects.filter(process__in=alive.LIMITS, at__lt=at - KEPT).delete()
+    Heartbeat.objects.filter(process__in=LIMITS, at__lt=at - KEPT).delete()

@@ -55,6 +55,26 @@ def trust_in(cluster: Cluster, *, now: datetime) -> list[str]:
     return done
 
 
+def untold_in(cluster: Cluster, *, now: datetime) -> tuple[list[str], list[str]]:
+    """Return which configurations a cluster has, and which do not trust us yet.
+
+    Raises:
+        KubeError: The API server cannot be asked, or does not let us.
+    """
+    kube = kube_for(cluster, AS_ITSELF)
+    bundle = ca_bundle(now=now)
+    installed, untold = [], []
+    for kind in CONFIGURATIONS:
+        try:
+            body = kube.get(kind, NAME)
+        except NotFound:
+            continue
+        installed.append(kind.kind)
+        if _patch(body, bundle):
+            untold.append(kind.kind)
+    return installed, untold
+
+
 def _patch(body: Json, bundle: str) -> list[Json]:
     """Return a JSON patch that names each webhook it changes, or nothing to change."""
     patch: list[Json] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from portal.operations.services import keys, looking, outside
+from portal.operations.services import keys, looking, outside, speaking
 from portal.operations.services.findings import looked, no, yes
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def examine(now: dt.datetime) -> list[Finding]:
     looks: dict[str, Callable[[], Iterable[Finding]]] = {
         "postgres": looking.database,
         "migrations": looking.migrations,
-        "clock": partial(looking.clock, now),
+        "clock": looking.clock,
         "redis": looking.redis,
         "settings": looking.settings_are_safe,
         "secret key": looking.secret_key,
@@ -29,9 +29,16 @@ def examine(now: dt.datetime) -> list[Finding]:
         "static files": looking.static_files,
         "run folder": looking.run_dir,
         "engines": looking.engines,
+        "engines' answers": speaking.engines,
         "processes": partial(looking.processes, now),
+        "web": speaking.web,
         "clusters": partial(outside.clusters, now),
         "certificates": partial(outside.certificates, now),
+        "webhooks": partial(speaking.webhooks, now),
+        "advisor": speaking.advisor,
+        "prometheus": speaking.meters,
+        "sign-in provider": speaking.sign_in,
+        "mail": speaking.mail,
         "backups": partial(outside.copies, now),
     }
     return [each for name, look in looks.items() for each in looked(name, look)]

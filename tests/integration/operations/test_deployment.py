@@ -65,6 +65,19 @@ def _running(deployment, port: int):
             process.wait(20)
 
 
+@contextlib.contextmanager
+def _hooks(deployment):
+    """Serve the webhooks, as the chart does where admission is on."""
+    listening = ("--host", "127.0.0.1", "--port", str(free_port()))
+    process = deployment.start("manage.py", "serve_admission", *listening)
+    try:
+        yield
+        assert process.poll() is None
+    finally:
+        process.kill()
+        process.wait(20)
+
+
 def test_hadolint_finds_nothing_in_the_dockerfile():
     hadolint = Path(sys.executable).with_name("hadolint")
     done = subprocess.run(
@@ -106,19 +119,21 @@ def test_compose_and_chart_start_the_same():
 def test_all_run_by_hand_are_alive_and_the_doctor_agrees(deployment):
     assert deployment.run("manage.py", "migrate", "--noinput").returncode == 0
     port = free_port()
-    with _running(deployment, port) as started:
+    deployment.env |= {"SLICEWISE_ADMISSION": "true", "PORT": str(port)}
+    with _hooks(deployment), _running(deployment, port) as started:
         for process in OURS:
-            _await(deployment, "-m", "portal.alive", process, PORT=str(port))
+            _await(deployment, "-m", "portal.alive", process)
         deadline = time.monotonic() + 60
         while True:
             done = deployment.run("manage.py", "doctor", "--format", "json")
             found = {each["name"]: each for each in json.loads(done.stdout)}
-            alive = {found[p]["ok"] for p in ("watcher", "worker", "beat")}
+            alive = {found[p]["ok"] for p in (*OURS, "admission")}
             if alive == {"yes"}:
                 break
             assert time.monotonic() < deadline, found
             time.sleep(0.5)
         needed = ("postgres", "migrations", "clock", "redis", "secret key", "settings")
+        needed += ("mail", "advisor", "prometheus", "sign-in provider", "certificates")
         for name in (*needed, "engines", "run folder", "stored secrets"):
             assert found[name]["ok"] == "yes", found[name]
         assert all(process.poll() is None for process in started)

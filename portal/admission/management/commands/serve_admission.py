@@ -43,6 +43,6 @@ class Command(PortalCommand):
             )
         counting.start()
         server = HookServer(
-            options["host"], options["port"], client_ca=options["client_ca"]
+            options["host"], options["port"], client_ca=options["client_ca"], beats=True
         )
         server.run()
