@@ -130,7 +130,7 @@ def test_a_password_may_hold_any_character(project, deployment):
 def test_every_service_has_an_end_to_its_memory(project):
     services = project("SECRET_KEY=a\nPOSTGRES_PASSWORD=b\n")
     limits = {name: int(each["mem_limit"]) >> 20 for name, each in services.items()}
-    # An engine beside the process itself keeps to 1 GiB, if it can.
+    # Room for the process itself and two engines, which keep to 1 GiB if they can.
     assert limits["web"] == limits["worker"] == 3072
     assert all(limits.values()), limits
 
