@@ -40,6 +40,9 @@ def parse_rule(name: str, spec: Any) -> TaintRule | None:
         selector
     ):
         return None
+    # Null is as if it were left out; an empty name is that of nothing.
+    if "" in (selector.get(key) for key in ("driver", "pool", "device")):
+        return None
     taint = spec["taint"]
     return TaintRule(
         Taint(

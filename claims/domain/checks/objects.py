@@ -168,14 +168,26 @@ def _about(device: DeviceValue, finding: Finding) -> ObjectFinding:
     return ObjectFinding("ResourceSlice", "", device.slice_name, finding)
 
 
-# Field of a device, or of a slice's spec → the gate without which it is dropped.
+# Field of a device, of its capacity, or of a slice's spec → the gate without which
+# it is dropped. Source: k8s.io/kubernetes pkg/registry/resource/resourceslice.
 _DEVICE_FIELDS = {
     "taints": "DRADeviceTaints",
     "allowMultipleAllocations": "DRAConsumableCapacity",
     "consumesCounters": "DRAPartitionableDevices",
+    "nodeName": "DRAPartitionableDevices",
+    "nodeSelector": "DRAPartitionableDevices",
+    "allNodes": "DRAPartitionableDevices",
+    "bindsToNode": "DRADeviceBindingConditions",
     "bindingConditions": "DRADeviceBindingConditions",
+    "bindingFailureConditions": "DRADeviceBindingConditions",
 }
-_SLICE_FIELDS = {"sharedCounters": "DRAPartitionableDevices"}
+_CAPACITY_FIELDS = {"requestPolicy": "DRAConsumableCapacity"}
+_SLICE_FIELDS = {
+    "sharedCounters": "DRAPartitionableDevices",
+    "perDeviceNodeSelection": "DRAPartitionableDevices",
+    "partitionTypeAttribute": "DRAPartitionableDevicesType",
+    "skipNodeOperations": "DRAOptionalNodeOperations",
+}
 
 
 def dropped_of_slices(objects: Iterable[Json], world: World) -> Iterator[ObjectFinding]:
@@ -184,13 +196,8 @@ def dropped_of_slices(objects: Iterable[Json], world: World) -> Iterator[ObjectF
         spec = body.get("spec")
         if body.get("kind") != "ResourceSlice" or not isinstance(spec, dict):
             continue
-        places = [("spec", spec, _SLICE_FIELDS)] + [
-            (f"spec.devices[{i}]", device, _DEVICE_FIELDS)
-            for i, device in enumerate(spec.get("devices") or [])
-            if isinstance(device, dict)
-        ]
         seen = set()
-        for path, holder, fields in places:
+        for path, holder, fields in _gated(spec):
             for name, gate in fields.items():
                 if holder.get(name) and gate not in world.gates and name not in seen:
                     seen.add(name)
@@ -198,10 +205,25 @@ def dropped_of_slices(objects: Iterable[Json], world: World) -> Iterator[ObjectF
                     yield ObjectFinding("ResourceSlice", "", name_of(body), finding)
 
 
+def _gated(spec: Json) -> Iterator[tuple[str, Json, dict[str, str]]]:
+    """Yield (path, object, its fields with gates) of all that a slice's spec holds."""
+    yield "spec", spec, _SLICE_FIELDS
+    for i, device in enumerate(spec.get("devices") or []):
+        if not isinstance(device, dict):
+            continue
+        path = f"spec.devices[{i}]"
+        yield path, device, _DEVICE_FIELDS
+        capacities = device.get("capacity")
+        for key, value in capacities.items() if isinstance(capacities, dict) else ():
+            if isinstance(value, dict):
+                yield f"{path}.capacity[{key}]", value, _CAPACITY_FIELDS
+
+
 def _taint_rules(world: World) -> Iterator[ObjectFinding]:
     for body in world.objects.get("DeviceTaintRule", []):
-        spec = body.get("spec") or {}
-        if spec.get("deviceSelector") == {}:
+        selector = (body.get("spec") or {}).get("deviceSelector")
+        # A field that is left blank is null, which is as if it were left out.
+        if isinstance(selector, dict) and set(selector.values()) <= {None}:
             values = {"count": len(world.devices)}
             finding = Finding("taint.selects_all", "spec.deviceSelector", values)
             yield ObjectFinding("DeviceTaintRule", "", name_of(body), finding)

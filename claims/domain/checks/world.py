@@ -298,4 +298,4 @@ def _rules(bodies: list[Json], gates: frozenset[str]) -> list[tuple[Json, Json]]
 
 def _selects(rule: Json, device: DeviceValue) -> bool:
     wanted = {"driver": device.driver, "pool": device.pool, "device": device.name}
-    return all(not rule.get(key) or rule[key] == value for key, value in wanted.items())
+    return all(rule.get(key) in (None, value) for key, value in wanted.items())
