@@ -469,3 +469,22 @@ def test_what_api_servers_ask_is_no_address_of_the_portal(keys, role):
             client.cookies.load(keys[role].cookies)
             answer = client.generic(method, f"/admission/{path}")
             assert answer.status_code == 404, (path, method)
+
+
+# Both say which methods they have, to whoever asks.
+TELL_METHODS = frozenset({"accounts:sign-in", "accounts:sign-out"})
+
+
+@pytest.mark.parametrize("role", ["anonymous", "cleo", "dora"])
+def test_head_and_options_give_nobody_more_than_get(role, keys):
+    wrong = []
+    for name in sorted(ROUTES):
+        get = TABLE[name].get("GET", "-" * len(ROLES))[ROLES.index(role)]
+        for method in ("HEAD", "OPTIONS"):
+            found = letter(send(keys[role], name, method), public=role == "anonymous")
+            allowed = "sfh-" + (get.replace("p", "ap") if method == "HEAD" else "")
+            if found not in allowed and not (
+                method == "OPTIONS" and name in TELL_METHODS
+            ):
+                wrong.append((name, method, get, found))
+    assert wrong == []
