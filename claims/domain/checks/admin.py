@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from claims.domain.checks.availability import counters_free
+from claims.domain.checks.capacity import consumed
 from claims.domain.checks.findings import Finding
 from claims.domain.checks.world import taints_text
 from inventory.domain.quantity import quantity_or_zero
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 LABEL = "resource.kubernetes.io/admin-access"
-DEAD_LABEL = "resource.k8s.io/admin-access"
 
 
 def admin_findings(asked: Asked, facts: Facts, world: World) -> Iterator[Finding]:
@@ -45,11 +45,17 @@ def _label(asked: Asked, ask: Ask, world: World) -> Iterator[Finding]:
     if LABEL in labels:
         values["found"] = f'{LABEL}: "{labels[LABEL]}"'
         yield Finding("admin.namespace_label_value", path, values)
-    elif DEAD_LABEL in labels:
-        values["found"] = DEAD_LABEL
+    elif meant := sorted(key for key in labels if _is_meant(str(key))):
+        values["found"] = ", ".join(meant)
         yield Finding("admin.namespace_label_value", path, values)
     else:
         yield Finding("admin.namespace_label", path, values)
+
+
+def _is_meant(key: str) -> bool:
+    """Return whether a label is the right one under another domain or spelling."""
+    name = key.rpartition("/")[2].lower()
+    return name.translate(str.maketrans("", "", "-_.")) == "adminaccess"
 
 
 def _blocked(ask: Ask, candidates: list[str], world: World) -> Iterator[Finding]:
@@ -66,14 +72,14 @@ def _blocked(ask: Ask, candidates: list[str], world: World) -> Iterator[Finding]
     if used_up:
         values = {"count": len(used_up), "example": used_up[0]}
         yield Finding("admin.counters_exhausted", ask.path, values)
-    full = [c for c in candidates if _is_full(c, world)]
+    full = [c for c in candidates if _is_full(ask, c, world)]
     if full:
         values = {"count": len(full), "example": full[0]}
         yield Finding("admin.capacity_exhausted", ask.path, values)
 
 
-def _is_full(device_id: str, world: World) -> bool:
-    """Return whether shares leave too little of some capacity for its default."""
+def _is_full(ask: Ask, device_id: str, world: World) -> bool:
+    """Return whether shares leave too little of some capacity for what is asked."""
     device = world.devices[device_id]
     holds = world.holds.get(device_id, [])
     if not device.allow_multiple_allocations or not holds:
@@ -86,11 +92,18 @@ def _is_full(device_id: str, world: World) -> bool:
             ),
             Fraction(0),
         )
-        policy = capacity.get("requestPolicy") or {}
-        default = quantity_or_zero(policy.get("default", capacity.get("value", 0)))
-        if taken + default > quantity_or_zero(capacity.get("value", 0)):
+        takes = _takes(ask, key, capacity)
+        if takes and taken + takes > quantity_or_zero(capacity.get("value", 0)):
             return True
     return False
+
+
+def _takes(ask: Ask, key: str, capacity: Json) -> Fraction | None:
+    """Return what an ask consumes of a capacity: by default what its policy says."""
+    if key in ask.capacity:
+        return consumed(quantity_or_zero(ask.capacity[key]), capacity)
+    policy = capacity.get("requestPolicy") or {}
+    return quantity_or_zero(policy.get("default", capacity.get("value", 0)))
 
 
 def _twice(admins: list[Ask], facts: Facts, world: World) -> Iterator[Finding]:
