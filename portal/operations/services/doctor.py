@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from django.utils.translation import gettext as _
+
 from portal.operations.services import keys, looking, outside, speaking
 from portal.operations.services.findings import looked, no, yes
 
@@ -47,8 +49,8 @@ def examine(now: dt.datetime) -> list[Finding]:
 def secrets() -> Iterator[Finding]:
     """Look whether every stored kubeconfig, address and key can be read."""
     if closed := keys.unreadable():
-        found = f"{len(closed)} cannot be read, the first: {closed[0]}."
-        advice = "Add the earlier SECRET_KEY to SECRET_KEY_FALLBACKS."
-        yield no("stored secrets", found, advice)
+        found = _("Those that cannot be read: %(count)d, the first: %(first)s.")
+        advice = _("Add the earlier SECRET_KEY to SECRET_KEY_FALLBACKS.")
+        yield no("stored secrets", found, advice, count=len(closed), first=closed[0])
     else:
-        yield yes("stored secrets", "All can be read.")
+        yield yes("stored secrets", _("All can be read."))

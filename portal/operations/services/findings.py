@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from django.db import Error
+from django.utils.translation import gettext as _
 
 from portal.core.errors import PortalError
 
@@ -38,19 +39,25 @@ class Finding:
     advice: str = ""
 
 
-def yes(name: str, found: str) -> Finding:
-    """Say that a thing is well."""
-    return Finding(name, Answer.YES, found)
+def yes(name: str, found: str, /, **values: object) -> Finding:
+    """Say that a thing is well; values stand in a sentence as %(name)s."""
+    return Finding(name, Answer.YES, _worded(found, values))
 
 
-def no(name: str, found: str, advice: str) -> Finding:
+def no(name: str, found: str, advice: str, /, **values: object) -> Finding:
     """Say that a thing is not well, and what to do."""
-    return Finding(name, Answer.NO, found, advice)
+    return Finding(name, Answer.NO, _worded(found, values), _worded(advice, values))
 
 
-def unknown(name: str, found: str, advice: str) -> Finding:
+def unknown(name: str, found: str, advice: str, /, **values: object) -> Finding:
     """Say that a thing cannot be known from here, and how to know it."""
-    return Finding(name, Answer.UNKNOWN, found, advice)
+    told = (_worded(found, values), _worded(advice, values))
+    return Finding(name, Answer.UNKNOWN, *told)
+
+
+def _worded(sentence: str, values: dict[str, object]) -> str:
+    """Return a sentence with its values; without any it is another's, left as it is."""
+    return sentence % values if values else sentence
 
 
 def looked(name: str, look: Callable[[], Iterable[Finding]]) -> list[Finding]:
@@ -59,5 +66,6 @@ def looked(name: str, look: Callable[[], Iterable[Finding]]) -> list[Finding]:
         return list(look())
     except (Error, PortalError, OSError) as error:
         first = (str(error).strip() or type(error).__name__).splitlines()[0]
-        advice = "Put right what is not well above, and look again."
-        return [unknown(name, f"It cannot be looked at: {first}", advice)]
+        advice = _("Put right what is not well above, and look again.")
+        found = _("It cannot be looked at: %(why)s")
+        return [unknown(name, found, advice, why=first)]

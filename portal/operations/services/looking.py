@@ -15,6 +15,7 @@ from django.core.cache import cache
 from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from redis.exceptions import RedisError
 
 from inventory.domain.engine import MINORS
@@ -44,16 +45,17 @@ def database() -> Iterator[Finding]:
             version, writable = cursor.fetchone()
     except Error as error:
         first = str(error).strip().splitlines()[0]
-        yield no("postgres", first, "Start Postgres, or correct DATABASE_URL.")
+        yield no("postgres", first, _("Start Postgres, or correct DATABASE_URL."))
         return
     if version < OLDEST_POSTGRES:
-        found, advice = f"It is Postgres {version}.", f"Use {OLDEST_POSTGRES} or newer."
-        yield no("postgres", found, advice)
+        found, advice = _("It is Postgres %(is)d."), _("Use %(least)d or newer.")
+        yield no("postgres", found, advice, **{"is": version, "least": OLDEST_POSTGRES})
     elif not writable:
-        advice = "Let DATABASE_URL name the primary."
-        yield no("postgres", "It only reads: it is a standby.", advice)
+        advice = _("Let DATABASE_URL name the primary.")
+        yield no("postgres", _("It only reads: it is a standby."), advice)
     else:
-        yield yes("postgres", f"Postgres {version} answers and can be written to.")
+        found = _("Postgres %(version)d answers and can be written to.")
+        yield yes("postgres", found, version=version)
 
 
 def migrations() -> Iterator[Finding]:
@@ -63,13 +65,14 @@ def migrations() -> Iterator[Finding]:
     plan = executor.migration_plan(loader.graph.leaf_nodes())
     unknown_here = set(loader.applied_migrations) - set(loader.graph.nodes)
     if plan:
-        found = f"{len(plan)} migrations are not applied."
-        yield no("migrations", found, "Run manage.py migrate.")
+        found = _("Migrations that are not applied: %(count)d.")
+        yield no("migrations", found, _("Run manage.py migrate."), count=len(plan))
     elif any(app in loader.migrated_apps for app, _name in unknown_here):
-        found = "The database was migrated by a newer release."
-        yield no("migrations", found, "Start the newer release, or restore a copy.")
+        found = _("The database was migrated by a newer release.")
+        advice = _("Start the newer release, or restore a copy.")
+        yield no("migrations", found, advice)
     else:
-        yield yes("migrations", "All are applied.")
+        yield yes("migrations", _("All are applied."))
 
 
 def clock() -> Iterator[Finding]:
@@ -80,10 +83,10 @@ def clock() -> Iterator[Finding]:
         (there,) = cursor.fetchone()
     skew = max(asked - there, there - timezone.now()).total_seconds()
     if skew > SKEW_SECONDS:
-        found = f"This host's clock and Postgres' differ by {skew:.0f} s."
-        yield no("clock", found, "Synchronise both with NTP.")
+        found = _("This host's clock and Postgres' differ by %(seconds)d s.")
+        yield no("clock", found, _("Synchronise both with NTP."), seconds=round(skew))
     else:
-        yield yes("clock", "This host and Postgres agree on the time.")
+        yield yes("clock", _("This host and Postgres agree on the time."))
 
 
 def redis() -> Iterator[Finding]:
@@ -92,13 +95,15 @@ def redis() -> Iterator[Finding]:
         cache.set("doctor", "well", 5)
         well = cache.get("doctor") == "well"
     except (RedisError, OSError) as error:
-        advice = "Start Redis or Valkey, or correct REDIS_URL; meanwhile all is slower."
+        advice = _(
+            "Start Redis or Valkey, or correct REDIS_URL; meanwhile all is slower."
+        )
         yield no("redis", str(error), advice)
         return
     if well:
-        yield yes("redis", "It takes and gives back.")
+        yield yes("redis", _("It takes and gives back."))
     else:
-        yield no("redis", "It forgets at once.", "Give it memory (maxmemory).")
+        yield no("redis", _("It forgets at once."), _("Give it memory (maxmemory)."))
 
 
 def engines() -> Iterator[Finding]:
@@ -106,10 +111,16 @@ def engines() -> Iterator[Finding]:
     folder = SOURCES / "bin"
     missing = [m for m in MINORS if not (folder / f"engine-{m}").is_file()]
     if missing:
-        advice = "Run python engine/build.py --versions all; the image has them."
-        yield no("engines", f"There is none for {', '.join(missing)}.", advice)
+        advice = _("Run python engine/build.py --versions all; the image has them.")
+        yield no(
+            "engines",
+            _("There is none for %(minors)s."),
+            advice,
+            minors=", ".join(missing),
+        )
     else:
-        yield yes("engines", f"There is one each for {', '.join(MINORS)}.")
+        found = _("There is one each for %(minors)s.")
+        yield yes("engines", found, minors=", ".join(MINORS))
 
 
 def run_dir() -> Iterator[Finding]:
@@ -120,41 +131,42 @@ def run_dir() -> Iterator[Finding]:
         probe.touch()
         probe.unlink()
     except OSError as error:
-        advice = "Let SLICEWISE_RUN_DIR name a folder that can be written to."
+        advice = _("Let SLICEWISE_RUN_DIR name a folder that can be written to.")
         yield no("run folder", str(error), advice)
         return
-    yield yes("run folder", f"{folder} can be written to.")
+    yield yes("run folder", _("%(folder)s can be written to."), folder=folder)
 
 
 def secret_key() -> Iterator[Finding]:
     """Look at the key; never show it."""
     key = settings.SECRET_KEY
     if len(key) < KEY_LENGTH or key.startswith("django-insecure"):
-        advice = f"Make SECRET_KEY at least {KEY_LENGTH} random characters."
-        yield no("secret key", f"It is too weak ({len(key)} characters).", advice)
+        found = _("It is too weak (%(length)d characters).")
+        advice = _("Make SECRET_KEY at least %(least)d random characters.")
+        yield no("secret key", found, advice, length=len(key), least=KEY_LENGTH)
     elif settings.SECRET_KEY_FALLBACKS:
-        found = "It is long enough; earlier keys are still accepted."
-        advice = (
+        found = _("It is long enough; earlier keys are still accepted.")
+        advice = _(
             "Run manage.py rotate_keys, and empty SECRET_KEY_FALLBACKS a day later."
         )
         yield unknown("secret key", found, advice)
     else:
-        yield yes("secret key", "It is long enough.")
+        yield yes("secret key", _("It is long enough."))
 
 
 def settings_are_safe() -> Iterator[Finding]:
     """Ask Django's own deployment checks."""
     if not settings.PRODUCTION:
-        advice = "Set SLICEWISE_PRODUCTION=true where this is more than a trial."
-        yield unknown("settings", "This is no production set-up.", advice)
+        advice = _("Set SLICEWISE_PRODUCTION=true where this is more than a trial.")
+        yield unknown("settings", _("This is no production set-up."), advice)
         return
     found = checks.run_checks(include_deployment_checks=True)
     for each in found:
         yield no(
-            "settings", f"{each.id}: {each.msg}", each.hint or "See Django's docs."
+            "settings", f"{each.id}: {each.msg}", each.hint or _("See Django's docs.")
         )
     if not found:
-        yield yes("settings", "Django's deployment checks find nothing.")
+        yield yes("settings", _("Django's deployment checks find nothing."))
 
 
 def proxies() -> Iterator[Finding]:
@@ -162,20 +174,20 @@ def proxies() -> Iterator[Finding]:
     given = os.environ.get("FORWARDED_ALLOW_IPS", "").replace(" ", "").split(",")
     trusted = [each for each in given if each]
     wrong = [each for each in trusted if not _is_network(each)]
-    advice = (
+    advice = _(
         "Let FORWARDED_ALLOW_IPS name the proxy; see docs/admin.md, “Behind a proxy”."
     )
     if "*" in wrong:
-        yield no("proxies", "Whoever asks may say from where.", advice)
+        yield no("proxies", _("Whoever asks may say from where."), advice)
     elif wrong:
-        found = f"{wrong[0]} is neither an address nor a network, and is passed over."
-        yield no("proxies", found, advice)
+        found = _("%(name)s is neither an address nor a network, and is passed over.")
+        yield no("proxies", found, advice, name=wrong[0])
     elif not trusted and settings.SECURE_PROXY_SSL_HEADER:
-        found = "There is a proxy, and all who come by it have its address."
+        found = _("There is a proxy, and all who come by it have its address.")
         yield unknown("proxies", found, advice)
     else:
-        found = f"Trusted to say who asks: {', '.join(trusted) or 'nobody'}."
-        yield yes("proxies", found)
+        found = _("Trusted to say who asks: %(names)s.")
+        yield yes("proxies", found, names=", ".join(trusted) or _("nobody"))
 
 
 def _is_network(text: str) -> bool:
@@ -189,14 +201,16 @@ def _is_network(text: str) -> bool:
 def static_files() -> Iterator[Finding]:
     """Look whether pages would find their styles."""
     if not settings.PRODUCTION:
-        yield yes("static files", "They are served from the checkout.")
+        yield yes("static files", _("They are served from the checkout."))
         return
     try:
         staticfiles_storage.url("css/base.css")
     except ValueError as error:
-        yield no("static files", str(error), "Run manage.py collectstatic --noinput.")
+        yield no(
+            "static files", str(error), _("Run manage.py collectstatic --noinput.")
+        )
         return
-    yield yes("static files", "They are collected.")
+    yield yes("static files", _("They are collected."))
 
 
 def processes(now: dt.datetime) -> Iterator[Finding]:
@@ -206,10 +220,12 @@ def processes(now: dt.datetime) -> Iterator[Finding]:
             continue
         last = Heartbeat.objects.filter(process=process).order_by("-at").first()
         if last is None:
-            advice = f"Start it; deploy/ and docker-compose.yml say how ({process})."
-            yield no(process, "It has given no sign of life for a day.", advice)
+            advice = _("Start it; deploy/ and docker-compose.yml say how.")
+            yield no(process, _("It has given no sign of life for a day."), advice)
         elif last.at < now - dt.timedelta(seconds=seconds):
-            found = f"Its last sign came at {last.at:%Y-%m-%d %H:%M:%S} UTC, of {last.host}."
-            yield no(process, found, "Look into its log, and restart it.")
+            found = _("Its last sign came at %(at)s UTC, of %(host)s.")
+            advice = _("Look into its log, and restart it.")
+            at = f"{last.at:%Y-%m-%d %H:%M:%S}"
+            yield no(process, found, advice, at=at, host=last.host)
         else:
-            yield yes(process, f"It is alive on {last.host}.")
+            yield yes(process, _("It is alive on %(host)s."), host=last.host)

@@ -6,6 +6,7 @@ import datetime as dt
 from typing import TYPE_CHECKING
 
 from django.conf import settings
+from django.utils.translation import gettext as _
 
 from inventory.domain.kinds import RESOURCE_SLICE, WATCHED
 from inventory.gateways.errors import KubeError
@@ -35,12 +36,21 @@ def clusters(now: dt.datetime) -> Iterator[Finding]:
         yield _reached(cluster)
         state = freshness_of(cluster, now=now)
         if state.kind == "good":
-            yield yes(f"record of {cluster.name}", "The watcher keeps it up to date.")
+            yield yes(
+                f"record of {cluster.name}", _("The watcher keeps it up to date.")
+            )
         else:
-            advice = "See whether the watcher runs, and what its log says."
-            yield no(f"record of {cluster.name}", f"It is: {state.text}.", advice)
+            advice = _("See whether the watcher runs, and what its log says.")
+            yield no(
+                f"record of {cluster.name}",
+                _("It is: %(how)s."),
+                advice,
+                how=state.text,
+            )
     if not rows:
-        yield unknown("clusters", "There is none yet.", "Run manage.py add_cluster.")
+        yield unknown(
+            "clusters", _("There is none yet."), _("Run manage.py add_cluster.")
+        )
 
 
 def _reached(cluster: Cluster) -> Finding:
@@ -49,17 +59,20 @@ def _reached(cluster: Cluster) -> Finding:
         kube = kube_for(cluster, AS_ITSELF)
         version = kube.version()
         if not kube.review_access("list", RESOURCE_SLICE).allowed:
-            found = "It answers, but slices may not be listed."
-            return no(name, found, "Apply deploy/rbac.yaml there.")
+            found = _("It answers, but slices may not be listed.")
+            return no(name, found, _("Apply deploy/rbac.yaml there."))
         closed = [k.plural for k in WATCHED if _is_closed(cluster, k.kind)]
     except (KubeError, PortalError) as error:
-        advice = "Check its address and kubeconfig: manage.py add_cluster replaces it."
+        advice = _(
+            "Check its address and kubeconfig: manage.py add_cluster replaces it."
+        )
         return no(name, str(error), advice)
     if closed:
-        found = f"It answers; what may not be read: {', '.join(closed)}."
-        advice = "Apply deploy/rbac.yaml there, if these should be seen."
-        return unknown(name, found, advice)
-    return yes(name, f"Kubernetes {version} answers, and slices may be listed.")
+        found = _("It answers; what may not be read: %(kinds)s.")
+        advice = _("Apply deploy/rbac.yaml there, if these should be seen.")
+        return unknown(name, found, advice, kinds=", ".join(closed))
+    found = _("Kubernetes %(version)s answers, and slices may be listed.")
+    return yes(name, found, version=version)
 
 
 def _is_closed(cluster: Cluster, kind: str) -> bool:
@@ -69,29 +82,32 @@ def _is_closed(cluster: Cluster, kind: str) -> bool:
 def certificates(now: dt.datetime) -> Iterator[Finding]:
     """Look at the certificate that API servers are shown."""
     if not settings.SLICEWISE_ADMISSION:
-        yield yes("certificates", "None is needed: admission is switched off.")
+        yield yes("certificates", _("None is needed: admission is switched off."))
         return
     row = serving_certificate(now=now)
-    advice = (
+    advice = _(
         "Run manage.py admission_certificates; beat and worker renew it by themselves."
     )
     if row is None:
-        yield no("certificates", "There is none for admission.", advice)
+        yield no("certificates", _("There is none for admission."), advice)
     elif row.not_after < now + SOON:
-        found = f"It ends at {row.not_after:%Y-%m-%d %H:%M} UTC."
-        yield no("certificates", found, advice)
+        found = _("It ends at %(at)s UTC.")
+        yield no("certificates", found, advice, at=f"{row.not_after:%Y-%m-%d %H:%M}")
     else:
-        yield yes("certificates", f"It is good until {row.not_after:%Y-%m-%d}.")
+        found = _("It is good until %(day)s.")
+        yield yes("certificates", found, day=f"{row.not_after:%Y-%m-%d}")
 
 
 def copies(now: dt.datetime) -> Iterator[Finding]:
     """Look when `manage.py backup` last made a copy."""
     last = last_copy()
     if last is None:
-        found = "manage.py backup has made none; your own tools may have."
-        yield unknown("backups", found, "See docs/runbook.md, “Copies”.")
-    elif last < now - COPY_AGE:
-        found = f"The last was made at {last:%Y-%m-%d %H:%M} UTC."
-        yield no("backups", found, "See why the nightly copy was not made.")
+        found = _("manage.py backup has made none; your own tools may have.")
+        yield unknown("backups", found, _("See docs/runbook.md, “Copies”."))
+        return
+    found, at = _("The last was made at %(at)s UTC."), f"{last:%Y-%m-%d %H:%M}"
+    if last < now - COPY_AGE:
+        advice = _("See why the nightly copy was not made.")
+        yield no("backups", found, advice, at=at)
     else:
-        yield yes("backups", f"The last was made at {last:%Y-%m-%d %H:%M} UTC.")
+        yield yes("backups", found, at=at)

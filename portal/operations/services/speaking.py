@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import httpx
 from django.conf import settings
 from django.core.mail import get_connection
+from django.utils.translation import gettext as _
 
 from inventory.domain.engine import minor_for
 from inventory.gateways.errors import KubeError
@@ -39,22 +40,34 @@ def web() -> Iterator[Finding]:
     status, _why = alive.verdict(alive.WEB)
     address = f"{settings.SLICEWISE_PUBLIC_URL}/readyz"
     if not status:
-        yield yes("web", "It is alive on this host.")
+        yield yes("web", _("It is alive on this host."))
     elif not settings.SLICEWISE_PUBLIC_URL:
-        advice = "Set SLICEWISE_PUBLIC_URL, and it is asked as people reach it."
-        yield unknown("web", "None is on this host.", advice)
+        advice = _("Set SLICEWISE_PUBLIC_URL, and it is asked as people reach it.")
+        yield unknown("web", _("None is on this host."), advice)
     else:
         try:
             code = httpx.get(address, timeout=SECONDS).status_code
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            advice = "See that it runs, and whether this host may reach that address."
-            yield unknown("web", f"{address} is not reached: {error}", advice)
+            advice = _(
+                "See that it runs, and whether this host may reach that address."
+            )
+            yield unknown(
+                "web",
+                _("%(url)s is not reached: %(why)s"),
+                advice,
+                url=address,
+                why=error,
+            )
             return
         if code == httpx.codes.OK:
-            yield yes("web", f"{address} answers.")
+            yield yes("web", _("%(url)s answers."), url=address)
         else:
-            advice = "See web's log and the proxy's; docs/admin.md, “Behind a proxy”."
-            yield no("web", f"{address} answers {code}.", advice)
+            advice = _(
+                "See web's log and the proxy's; docs/admin.md, “Behind a proxy”."
+            )
+            yield no(
+                "web", _("%(url)s answers %(code)d."), advice, url=address, code=code
+            )
 
 
 def engines() -> Iterator[Finding]:
@@ -66,38 +79,41 @@ def engines() -> Iterator[Finding]:
         try:
             (judged,) = engine_for(cluster).check([PROBE])
         except PortalError as error:
-            advice = f"See {settings.SLICEWISE_RUN_DIR}/engine-{minor}.log."
-            yield no(name, error.message, advice)
+            advice = _("See its log, engine-%(minor)s.log in SLICEWISE_RUN_DIR.")
+            yield no(name, error.message, advice % {"minor": minor})
             continue
         if judged.apiserver.ok and judged.scheduler.ok:
-            yield yes(name, "It judges an expression.")
+            yield yes(name, _("It judges an expression."))
         else:
-            advice = "Build it anew: python engine/build.py --versions all."
-            yield no(name, f"It refuses {PROBE}, which is right.", advice)
+            advice = _("Build it anew: python engine/build.py --versions all.")
+            found = _("It refuses %(expression)s, which is right.")
+            yield no(name, found, advice, expression=PROBE)
 
 
 def webhooks(now: dt.datetime) -> Iterator[Finding]:
     """Look whether each cluster's webhook configurations trust our certificates."""
     if not settings.SLICEWISE_ADMISSION:
-        yield yes("webhooks", "None is needed: admission is switched off.")
+        yield yes("webhooks", _("None is needed: admission is switched off."))
         return
     for cluster in Cluster.objects.exclude(kind=Cluster.Kind.OFFLINE).order_by("name"):
         name = f"webhooks of {cluster.name}"
         try:
             installed, untold = untold_in(cluster, now=now)
         except (KubeError, PortalError) as error:
-            advice = "Apply deploy/rbac.yaml there, which lets them be read."
+            advice = _("Apply deploy/rbac.yaml there, which lets them be read.")
             yield unknown(name, str(error), advice)
             continue
         if untold:
-            found = f"These do not trust our certificate: {', '.join(untold)}."
-            yield no(name, found, "Run manage.py admission_certificates.")
+            found = _("These do not trust our certificate: %(kinds)s.")
+            advice = _("Run manage.py admission_certificates.")
+            yield no(name, found, advice, kinds=", ".join(untold))
         elif len(installed) < len(CONFIGURATIONS):
-            found = f"Installed there: {', '.join(installed) or 'none'}."
-            advice = "See docs/admission.md, if claims are to be reviewed there."
-            yield unknown(name, found, advice)
+            found = _("Installed there: %(kinds)s.")
+            advice = _("See docs/admission.md, if claims are to be reviewed there.")
+            kinds = ", ".join(installed) or _("none")
+            yield unknown(name, found, advice, kinds=kinds)
         else:
-            yield yes(name, "They trust our certificate.")
+            yield yes(name, _("They trust our certificate."))
 
 
 def meters() -> Iterator[Finding]:
@@ -109,37 +125,39 @@ def meters() -> Iterator[Finding]:
             with Prometheus(cluster.prometheus_url, timeout=SECONDS) as server:
                 server.query("vector(1)")
         except PortalError as error:
-            advice = "Correct its address on the cluster's page, or let us reach it."
+            advice = _("Correct its address on the cluster's page, or let us reach it.")
             yield no(name, error.message, advice)
         else:
-            yield yes(name, "It answers.")
+            yield yes(name, _("It answers."))
     if not rows:
-        yield yes("prometheus", "No cluster has one: what cards use is not shown.")
+        yield yes("prometheus", _("No cluster has one: what cards use is not shown."))
 
 
 def mail() -> Iterator[Finding]:
     """Sign in where e-mail is handed over; none is sent."""
     if not settings.SLICEWISE_EMAIL_URL:
-        yield yes("mail", "None is sent: SLICEWISE_EMAIL_URL is empty.")
+        yield yes("mail", _("None is sent: SLICEWISE_EMAIL_URL is empty."))
         return
     link = get_connection()
     try:
         link.open()
         link.close()
     except (smtplib.SMTPException, OSError) as error:
-        advice = "Correct SLICEWISE_EMAIL_URL, or let this host reach it."
-        yield no("mail", f"{settings.EMAIL_HOST}: {error}", advice)
+        advice = _("Correct SLICEWISE_EMAIL_URL, or let this host reach it.")
+        yield no(
+            "mail", "%(host)s: %(why)s", advice, host=settings.EMAIL_HOST, why=error
+        )
     else:
-        yield yes("mail", f"{settings.EMAIL_HOST} takes e-mail.")
+        yield yes("mail", _("%(host)s takes e-mail."), host=settings.EMAIL_HOST)
 
 
 def sign_in() -> Iterator[Finding]:
     """Have the sign-in provider say where it is and what it signs with."""
     issuer = settings.SLICEWISE_OIDC_ISSUER
     if not provider.is_on():
-        yield yes("sign-in provider", "There is none: people have passwords here.")
+        yield yes("sign-in provider", _("There is none: people have passwords here."))
         return
-    advice = (
+    advice = _(
         "Let SLICEWISE_OIDC_ISSUER be the issuer letter for letter; see the log, and"
         " docs/sign-in.md."
     )
@@ -147,24 +165,32 @@ def sign_in() -> Iterator[Finding]:
         provider.document(fresh=True)
         signs = provider.keys(fresh=True)
     except PortalError:
-        yield no("sign-in provider", f"{issuer} does not answer as one.", advice)
+        yield no(
+            "sign-in provider", _("%(url)s does not answer as one."), advice, url=issuer
+        )
         return
     if signs:
-        yield yes("sign-in provider", f"{issuer} answers, with {len(signs)} keys.")
+        yield yes(
+            "sign-in provider",
+            _("%(url)s answers; keys: %(count)d."),
+            url=issuer,
+            count=len(signs),
+        )
     else:
-        yield no("sign-in provider", f"{issuer} has no keys.", advice)
+        yield no("sign-in provider", _("%(url)s has no keys."), advice, url=issuer)
 
 
 def advisor() -> Iterator[Finding]:
     """Ask the advisor about a claim and a cluster that are empty."""
     url = settings.SLICEWISE_ADVISOR_URL
     if not url:
-        yield yes("advisor", "There is none: rules alone decide.")
+        yield yes("advisor", _("There is none: rules alone decide."))
         return
     questions = QUESTIONS.get(settings.SLICEWISE_ADVISOR_LANGUAGE)
     if questions is None:
-        advice = f"Let SLICEWISE_ADVISOR_LANGUAGE be one of {', '.join(QUESTIONS)}."
-        yield no("advisor", "It cannot be asked in such a language.", advice)
+        advice = _("Let SLICEWISE_ADVISOR_LANGUAGE be one of %(languages)s.")
+        found = _("It cannot be asked in such a language.")
+        yield no("advisor", found, advice, languages=", ".join(QUESTIONS))
         return
     server = Server(
         url, settings.SLICEWISE_ADVISOR_KEY, settings.SLICEWISE_ADVISOR_MODEL
@@ -172,7 +198,9 @@ def advisor() -> Iterator[Finding]:
     try:
         read_advice(ask(server, EMPTY, questions))
     except (AdvisorFault, Malformed) as error:
-        advice = "Correct SLICEWISE_ADVISOR_URL, _KEY or _MODEL; meanwhile rules alone decide."
-        yield no("advisor", f"{url}: {error}.", advice)
+        advice = _(
+            "Correct SLICEWISE_ADVISOR_URL, _KEY or _MODEL; meanwhile rules alone decide."
+        )
+        yield no("advisor", "%(url)s: %(why)s.", advice, url=url, why=error)
     else:
-        yield yes("advisor", f"{url} answers in time.")
+        yield yes("advisor", _("%(url)s answers in time."), url=url)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import re
 import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from django.core.management import call_command
 from django.utils import timezone
 from jevcompat.mock import Handler, MockConfig
 
@@ -208,3 +210,18 @@ def test_the_advisor_is_asked(settings, away):
         assert said(speaking.advisor()) == [("advisor", "no")]
         settings.SLICEWISE_ADVISOR_LANGUAGE = "fr"
         assert said(speaking.advisor()) == [("advisor", "no")]
+
+
+def test_it_speaks_korean_and_names_things_in_the_same_words(capsys):
+    told = {}
+    for language in ("en", "ko"):
+        with pytest.raises(SystemExit):
+            call_command("doctor", "--language", language, "--format", "json")
+        told[language] = json.loads(capsys.readouterr().out)
+    english, korean = told["en"], told["ko"]
+    assert [each["name"] for each in korean] == [each["name"] for each in english]
+    assert len(korean) > 15
+    for each in korean:
+        for text in (each["found"], each["do"]):
+            assert not text or re.search("[가-힣]", text), each
+    assert not re.search("[가-힣]", json.dumps(english, ensure_ascii=False))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from django.utils import timezone
+from django.conf import settings
+from django.utils import timezone, translation
 
 from portal.core.commands import PortalCommand
 from portal.operations.services.doctor import examine
@@ -20,7 +21,11 @@ class Command(PortalCommand):
     help = "Look at everything that a deployment needs, and say what to do."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Take a format, and whether what is unknown counts."""
+        """Take a language, a format, and whether what is unknown counts."""
+        languages = [code for code, _name in settings.LANGUAGES]
+        parser.add_argument(
+            "--language", choices=languages, default=settings.LANGUAGE_CODE
+        )
         parser.add_argument("--format", choices=("text", "json"), default="text")
         parser.add_argument(
             "--strict", action="store_true", help="end with 1 for what is unknown, too"
@@ -28,7 +33,8 @@ class Command(PortalCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Look, and say what was found."""
-        found = examine(timezone.now())
+        with translation.override(options["language"]):
+            found = examine(timezone.now())
         if options["format"] == "json":
             self.write_json(
                 [
