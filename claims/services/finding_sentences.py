@@ -85,6 +85,9 @@ SENTENCES: dict[str, _StrPromise] = {
     "cel.bad_semver.of_version": _(
         "semver() is given an attribute that is a version already: every pod that meets it fails on every node. Leave semver() out."
     ),
+    "cel.bad_semver.literal_shadowed": _(
+        "“%(literal)s” is no semantic version. No device comes to it now, but one that did would fail the pod on every node."
+    ),
     "cel.key_published_by_none": _(
         "“%(key)s” is published by no %(driver)s device, so the pod would fail with an error on every node. Known: %(known)s."
     ),
@@ -97,8 +100,14 @@ SENTENCES: dict[str, _StrPromise] = {
     "cel.key_published_by_none.attributes": _(
         "“%(key)s” is an attribute and no capacity: write %(there)s. As it is, the pod would fail with an error on every node."
     ),
+    "cel.key_published_by_none.shadowed": _(
+        "“%(key)s” is published by no %(driver)s device. No device comes to it now, but one that did without it would fail the pod on every node. Known: %(known)s."
+    ),
     "cel.key_other_domain": _(
         "“%(key)s” is not published under %(domain)s but under %(domains)s; the pod would fail with an error on every node."
+    ),
+    "cel.key_other_domain.shadowed": _(
+        "“%(key)s” is not published under %(domain)s but under %(domains)s. No device comes to it now, but one that did without it would fail the pod on every node."
     ),
     "cel.runtime_missing_key": _(
         "%(count)s of %(total)s devices have no “%(key)s”, such as %(example)s: when the scheduler visits one, the pod fails on every node. Guard it with has() or .?%(key)s.orValue(…)."
@@ -111,6 +120,9 @@ SENTENCES: dict[str, _StrPromise] = {
     ),
     "cel.runtime_error.quantity_unclear": _(
         "“%(literal)s” is no quantity such as 16Gi, and the pod would fail on every node."
+    ),
+    "cel.runtime_error.quantity_shadowed": _(
+        "“%(literal)s” is no quantity. No device comes to it now, but one that did would fail the pod on every node."
     ),
     "cel.slow": _(
         "The scheduler pays about %(product)s cost units for each pod: %(cost)s on each of %(devices)s devices."

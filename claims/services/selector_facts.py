@@ -80,13 +80,14 @@ def proven(engine: Engine, world: World, finding: Finding, known: AskFacts) -> F
         (s.path, s.expression) for s in known.selectors[:at] if not s.verdict.error
     ]
     within = [selector.expression for selector in known.class_selectors]
+    passed = (*known.class_selectors, *known.selectors[:at])
     for _ in range(MOST_MENDED):
         facts, _matches = selector_facts(
             engine, world, [*before, (finding.path, text)], within
         )
         left = [
             other
-            for other in judge(facts[-1], known.of_class, world)
+            for other in judge(facts[-1], known.of_class, world, passed)
             if other.level is Level.ERROR or other.code == finding.code
         ]
         if not left:

@@ -283,3 +283,48 @@ def test_a_certain_error_is_told_beside_a_key_that_some_lack(check, check_one):
     }
     (error, _missing) = sorted(check(body), key=lambda each: each["level"])
     assert error["fix"]["value"] == spelled(faulty.replace("8GB", "8G"))
+
+
+ATTRIBUTES = 'device.attributes["gpu.nvidia.com"]'
+ZERO = {"preview.zero_match": "warning"}
+
+
+@pytest.mark.parametrize(
+    ("of_class", "expressions", "besides"),
+    [
+        ("whole", ['A.productName == "nope"', "A.index == 2"], "cel.key_published_by_none"),
+        ("whole", ['A.productName == "nope" && A.index == 2'], "cel.key_published_by_none"),
+        ("whole", ['A.productName == "nope" && C.cores.isInteger()'], "cel.key_published_by_none"),
+        ("whole", ['A.productName == "nope" && A.pcieRoot == "x"'], "cel.key_other_domain"),
+        (
+            "whole",
+            ['A.uuid == "x" && A.driverVersion.compareTo(semver("1.2")) > 0'],
+            "cel.bad_semver",
+        ),
+        (
+            "whole",
+            ['A.uuid == "x" && C.memory.compareTo(quantity("8GB")) > 0'],
+            "cel.runtime_error",
+        ),
+        # Another way of asking for it guards what comes after.
+        ("whole", [f'"index" in {ATTRIBUTES}', "A.index == 2"], None),
+        ("whole", ["A.type == 'no' && has(A.index) && A.index == 2"], None),
+        ("whole", ["A.?index.orValue(1) == 2 && A.index == 2"], None),
+        ("whole", [f"{ATTRIBUTES}.exists(k, k == 'index') && A.index == 2"], None),
+        # Nothing is known of what a driver publishes that is not there.
+        ("any", ["device.driver == 'o.io' && device.attributes['o.io'].x == 1"], None),
+    ],
+)  # fmt: skip
+def test_what_comes_back_once_the_first_is_repaired_is_told_as_a_warning(
+    check, check_one, of_class, expressions, besides
+):
+    wanted = ZERO | ({besides: "warning"} if besides else {})
+    assert levels(check_one(of_class, *expressions)) == wanted
+    alternatives = [{"name": "x", **asked(of_class, *expressions)}]
+    request = {"name": "r", "firstAvailable": alternatives}
+    listed = check(resource("ResourceClaim", "a", {"devices": {"requests": [request]}}))
+    assert levels(listed) == wanted
+
+
+def test_of_a_class_without_devices_no_key_is_known(check_one):
+    assert levels(check_one("nothing", "A.index == 2")) == {}

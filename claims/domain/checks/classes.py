@@ -33,8 +33,9 @@ def device_class_findings(
         facts: of its selectors over all devices; `of_class` are its matches.
         world: the cluster, with this class in it.
     """
-    for selector in facts.selectors:
-        yield from judge(selector, frozenset(world.devices), world)
+    everything = frozenset(world.devices)
+    for i, selector in enumerate(facts.selectors):
+        yield from judge(selector, everything, world, facts.selectors[:i])
     yield from _mixed(facts, world)
     extended = (body.get("spec") or {}).get("extendedResourceName")
     if extended and "DRAExtendedResource" not in world.gates:

@@ -128,6 +128,8 @@ class Finding:
         is_passed_over: it only means that this alternative of a list is never taken.
         is_certain: it fails whatever is free: an error whatever its code, and said
             whatever else is at its path.
+        is_shadowed: no device comes to it now: a warning whatever its code, that
+            hides nothing at its path and is not hidden.
     """
 
     code: str
@@ -139,12 +141,13 @@ class Finding:
     replacement: str | None = None
     is_passed_over: bool = False
     is_certain: bool = False
+    is_shadowed: bool = False
 
     @property
     def level(self) -> Level:
-        """The level of its code, but of what is certain error, or what is passed over."""
+        """The level of its code; error where certain, no error where nothing meets it."""
         level = Level.ERROR if self.is_certain else CATALOGUE[self.code]
-        passed = self.is_passed_over and level is Level.ERROR
+        passed = (self.is_passed_over or self.is_shadowed) and level is Level.ERROR
         return Level.WARNING if passed else level
 
 
@@ -162,13 +165,13 @@ def most_specific(findings: Iterable[Finding]) -> list[Finding]:
     """Return the findings in their order, with only the most specific of each path.
 
     compile > key_published_by_none > key_other_domain > runtime_missing_key >
-    zero_match; codes outside that chain are all kept, and so is what is certain,
-    each once per path, as an error where it is one.
+    zero_match; codes outside that chain are all kept, and so is what is certain or
+    shadowed, each once per path, as an error where it is one.
     """
     kept: dict[tuple[str, str], Finding] = {}
     best: dict[str, int] = {}
     for finding in findings:
-        if finding.code in _SPECIFIC:
+        if finding.code in _SPECIFIC and not finding.is_shadowed:
             rank = _SPECIFIC.index(finding.code)
             best[finding.path] = min(rank, best.get(finding.path, rank))
         known = kept.setdefault((finding.path, finding.code), finding)
@@ -178,6 +181,7 @@ def most_specific(findings: Iterable[Finding]) -> list[Finding]:
         finding
         for finding in kept.values()
         if finding.is_certain
+        or finding.is_shadowed
         or finding.code not in _SPECIFIC
         or _SPECIFIC.index(finding.code) == best[finding.path]
     ]

@@ -7,6 +7,7 @@ only where a device met it, or none was asked at all.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from claims.domain.checks.findings import Finding
@@ -34,21 +35,36 @@ _CODES = {
 def literal_findings(selector: SelectorFacts) -> Iterator[Finding]:
     """Yield the versions and quantities that are none, and versions of versions."""
     for dud in met(selector):
-        code, variant = _CODES[dud.function]
-        of = normal_semver if dud.function == "semver" else normal_quantity
-        fixed = of(dud.literal)
-        at = _inside(selector.expression, dud)
-        yield Finding(
-            code,
-            selector.path,
-            {"literal": dud.literal, "fixed": fixed or ""},
-            variant if fixed else f"{variant}_unclear",
-            *place(selector.expression, at),
-            with_literal(selector.expression, dud.at, dud.literal, fixed),
-            is_certain=True,
+        finding = _of_literal(selector, dud)
+        variant = (
+            finding.variant if finding.replacement else f"{finding.variant}_unclear"
         )
+        yield replace(finding, variant=variant, is_certain=True)
     if any(_SEMVER_OF_VERSION in fault.message for fault in selector.errors):
         yield _of_version(selector)
+
+
+def shadowed_literals(selector: SelectorFacts) -> Iterator[Finding]:
+    """Yield those that no device came to, of a selector that holds for none."""
+    for dud in selector.verdict.parts.duds:
+        if selector.total and dud.function in _CODES:
+            finding = _of_literal(selector, dud)
+            variant = f"{finding.variant}_shadowed"
+            yield replace(finding, variant=variant, is_shadowed=True)
+
+
+def _of_literal(selector: SelectorFacts, dud: Dud) -> Finding:
+    code, variant = _CODES[dud.function]
+    of = normal_semver if dud.function == "semver" else normal_quantity
+    fixed = of(dud.literal)
+    return Finding(
+        code,
+        selector.path,
+        {"literal": dud.literal, "fixed": fixed or ""},
+        variant,
+        *place(selector.expression, _inside(selector.expression, dud)),
+        with_literal(selector.expression, dud.at, dud.literal, fixed),
+    )
 
 
 def is_of_literal(selector: SelectorFacts, fault: RuntimeFault) -> bool:

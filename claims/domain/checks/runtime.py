@@ -9,7 +9,7 @@ from claims.domain.checks.findings import Finding
 from claims.domain.checks.literals import is_of_literal, place, with_literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from claims.domain.checks.facts import SelectorFacts
     from claims.domain.checks.world import World
@@ -92,6 +92,50 @@ def _missing(
     values["known"] = ", ".join(known_keys(world, space, driver))
     variant = "" if values["known"] else "none"
     return Finding("cel.key_published_by_none", path, values, variant, *at)
+
+
+def shadowed_keys(
+    selector: SelectorFacts,
+    before: Iterable[SelectorFacts],
+    among: frozenset[str],
+    world: World,
+) -> Iterator[Finding]:
+    """Yield keys that no device has, where none comes to them: something holds before.
+
+    What is asked for in another way as well, such as by has(), is left.
+
+    Args:
+        selector: one that holds for no device, and fails on none.
+        before: the selectors that a device passes first.
+        among: ids of the devices of the class.
+        world: the cluster.
+    """
+    parts = [each.verdict for each in (*before, selector)]
+    safe = {(s.map, s.key) for v in parts for s in v.parts.spots if s.is_optional}
+    open_maps = {read.map for v in parts for read in v.reads if read.key == "*"}
+    drivers = {world.devices[device_id].driver for device_id in among}
+    for spot in selector.verdict.parts.spots:
+        driver = spot.domain
+        if spot.at is None or (spot.map, spot.key) in safe or spot.map in open_maps:
+            continue
+        domains = _domains_with(world, spot.map, spot.key, driver)
+        if driver not in drivers or driver in domains:
+            continue
+        values = {
+            "key": spot.key,
+            "driver": driver,
+            "domain": driver,
+            "domains": ", ".join(sorted(domains)),
+            "known": ", ".join(known_keys(world, spot.map, driver)) or "–",
+        }
+        yield Finding(
+            "cel.key_other_domain" if domains else "cel.key_published_by_none",
+            selector.path,
+            values,
+            "shadowed",
+            *place(selector.expression, spot.at[0]),
+            is_shadowed=True,
+        )
 
 
 def _spot(selector: SelectorFacts, key: str, device: DeviceValue | None) -> Spot | None:

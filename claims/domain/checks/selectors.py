@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from claims.domain.checks.findings import Finding
-from claims.domain.checks.literals import literal_findings
-from claims.domain.checks.runtime import runtime_findings
+from claims.domain.checks.literals import literal_findings, shadowed_literals
+from claims.domain.checks.runtime import runtime_findings, shadowed_keys
 from claims.domain.checks.syntax import flat_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from claims.domain.checks.asks import Ask, Asked
     from claims.domain.checks.facts import AskFacts, Facts, SelectorFacts
@@ -45,23 +45,29 @@ def selector_findings(asked: Asked, facts: Facts, world: World) -> Iterator[Find
                 for selector in (*known.class_selectors, *known.selectors)
             )
             for finding in (*_of_class(ask, known, world), *_own(known, world)):
-                broken = broken or finding.code in _BROKEN or finding.is_certain
+                broken = broken or finding.is_certain or _breaks(finding)
                 yield finding
         if broken and asks and asks[0].sub:
             yield Finding("first_available.cel_error", f"{path}.firstAvailable")
 
 
+def _breaks(finding: Finding) -> bool:
+    return finding.code in _BROKEN and not finding.is_shadowed
+
+
 def _own(known: AskFacts, world: World) -> Iterator[Finding]:
+    passed = list(known.class_selectors)
     for selector in known.selectors:
-        yield from judge(selector, known.of_class, world)
+        yield from judge(selector, known.of_class, world, passed)
+        passed.append(selector)
 
 
 def _of_class(ask: Ask, known: AskFacts, world: World) -> Iterator[Finding]:
     """Yield the faults of its class, which stop whoever uses it."""
     everything = frozenset(world.devices)
-    for selector in known.class_selectors:
-        for finding in judge(selector, everything, world):
-            if finding.code != "cel.slow":
+    for i, selector in enumerate(known.class_selectors):
+        for finding in judge(selector, everything, world, known.class_selectors[:i]):
+            if finding.code != "cel.slow" and not finding.is_shadowed:
                 yield replace(
                     finding,
                     path=f"{ask.path}.deviceClassName",
@@ -73,9 +79,19 @@ def _of_class(ask: Ask, known: AskFacts, world: World) -> Iterator[Finding]:
 
 
 def judge(
-    selector: SelectorFacts, among: frozenset[str], world: World
+    selector: SelectorFacts,
+    among: frozenset[str],
+    world: World,
+    before: Sequence[SelectorFacts] = (),
 ) -> Iterator[Finding]:
-    """Yield what is wrong with one selector, asked about some devices."""
+    """Yield what is wrong with one selector, asked about some devices.
+
+    Args:
+        selector: the selector.
+        among: ids of those devices, before the selectors of a request.
+        world: the cluster.
+        before: selectors that a device passes first.
+    """
     verdict, path = selector.verdict, selector.path
     if verdict.length > MOST_BYTES:
         values = {"length": verdict.length, "limit": MOST_BYTES}
@@ -89,6 +105,9 @@ def judge(
         return
     yield from literal_findings(selector)
     yield from runtime_findings(selector, among, world)
+    if among and not selector.match and not selector.errors:
+        yield from shadowed_literals(selector)
+        yield from shadowed_keys(selector, before, among, world)
     yield from _slow(selector)
 
 
