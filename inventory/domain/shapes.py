@@ -59,7 +59,13 @@ _SHAPES: dict[str, Json] = {
     "Job": {"spec": {"template": {"spec": _POD}}},
     "CronJob": {"spec": {"jobTemplate": {"spec": {"template": {"spec": _POD}}}}},
 }
-for _kind in ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"):
+for _kind in (
+    "Deployment",
+    "StatefulSet",
+    "DaemonSet",
+    "ReplicaSet",
+    "ReplicationController",
+):
     _SHAPES[_kind] = _SHAPES["Job"]
 
 

@@ -44,6 +44,7 @@ READ = CLUSTER_SCOPED | {
     "StatefulSet",
     "DaemonSet",
     "ReplicaSet",
+    "ReplicationController",
     "Job",
     "CronJob",
     "ComputeDomain",

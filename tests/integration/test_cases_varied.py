@@ -87,6 +87,21 @@ def slice_of(short):
     return resource("ResourceSlice", {"name": short["Slice"]}, spec)
 
 
+def pods_of(short):
+    """Return as many pods as are said, that name one claim."""
+    claims = [{"name": "g", "resourceClaimName": short["claim"]}]
+    return [
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": f"p{i}", "namespace": "orchid", **short.get("as", {})},
+            "spec": {"containers": [], "resourceClaims": claims},
+            "status": {"phase": short.get("phase", "Pending")},
+        }
+        for i in range(short["count"])
+    ]
+
+
 def claim_of(short):
     parts = ("requests", "constraints", "config")
     devices = {key: short[key] for key in parts if key in short}
@@ -110,7 +125,9 @@ def claim_of(short):
 
 def found_in(cluster, fault):
     """Return name → (code, level) of what is found, name → sentences, and nodes that fit."""
-    filed = file_of([whole(short) for short in fault["ask"]], namespace="orchid")
+    asked = [whole(short) for short in fault["ask"]]
+    asked += [pod for each in fault.get("pods", ()) for pod in pods_of(each)]
+    filed = file_of(asked, namespace="orchid")
     items, others = check_file(cluster, filed)
     fits = {
         each.item["metadata"]["name"]: each.preview.fitting

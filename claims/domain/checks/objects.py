@@ -10,7 +10,7 @@ from claims.domain.checks.claims import dropped
 from claims.domain.checks.classes import clash_findings
 from claims.domain.checks.findings import Finding, ObjectFinding
 from claims.domain.checks.queueing import queued_findings
-from claims.domain.checks.workloads import workload_findings
+from claims.domain.checks.workloads import claim_users, workload_findings
 from claims.domain.checks.world import name_of, namespace_of
 from claims.domain.follow import is_implicit
 from inventory.domain.cards import PARTITION_TYPES
@@ -34,6 +34,7 @@ def cluster_findings(world: World) -> Iterator[ObjectFinding]:
     yield from claim_findings(world.objects.get("ResourceClaim", []))
     yield from _extended_pods(world)
     yield from workload_findings(world)
+    yield from claim_users(world)
     yield from queued_findings(world)
     yield from clash_findings(world)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
 from claims.domain.checks.findings import Finding, ObjectFinding
@@ -18,7 +18,16 @@ Claim = tuple[str, str]
 
 MOST_RESERVED = 256
 LONGEST_LABEL = 63
-WORKLOADS = ("Deployment", "StatefulSet", "ReplicaSet", "Job", "CronJob", "DaemonSet")
+WORKLOADS = (
+    "Deployment",
+    "StatefulSet",
+    "ReplicaSet",
+    "ReplicationController",
+    "Job",
+    "CronJob",
+    "DaemonSet",
+)
+_FINISHED = ("Succeeded", "Failed")
 
 
 def workload_findings(world: World) -> Iterator[ObjectFinding]:
@@ -41,6 +50,46 @@ def workload_findings(world: World) -> Iterator[ObjectFinding]:
                         yield ObjectFinding(*where, finding)
 
 
+def claim_users(world: World) -> Iterator[ObjectFinding]:
+    """Yield, once each, the claims that too many pods of no workload would share.
+
+    Those that hold a place already count with those that want one.
+    """
+    by_workload = {
+        (namespace_of(body), _shared(entry))
+        for kind in WORKLOADS
+        for body in world.objects.get(kind, [])
+        if not _is_owned(body)
+        for entry in _entries(body, kind)
+    }
+    users: defaultdict[Claim, set[str]] = defaultdict(set)
+    for body in world.objects.get("Pod", []):
+        if _is_owned(body) or _is_finished(body):
+            continue
+        for entry in _entries(body, "Pod"):
+            users[namespace_of(body), _shared(entry)].add(name_of(body))
+    for (namespace, name), pods in sorted(users.items()):
+        claim = world.find("ResourceClaim", namespace, name) or {}
+        reserved = (claim.get("status") or {}).get("reservedFor") or []
+        count = len(pods | {str(user.get("name")) for user in reserved})
+        if count > MOST_RESERVED and (namespace, name) not in by_workload:
+            values = {"claim": name, "pods": count, "limit": MOST_RESERVED}
+            finding = Finding("claim.reserved_for_limit", "", values)
+            yield ObjectFinding("ResourceClaim", namespace, name, finding)
+
+
+def _entries(body: Json, kind: str) -> Iterator[Json]:
+    """Yield what a workload's pods have under resourceClaims that names a claim."""
+    spec, _path = pod_spec_of(body, kind)
+    for entry in spec.get("resourceClaims") or []:
+        if isinstance(entry, dict) and _shared(entry):
+            yield entry
+
+
+def _is_finished(body: Json) -> bool:
+    return (body.get("status") or {}).get("phase") in _FINISHED
+
+
 def _sharing(world: World) -> Counter[Claim]:
     """Return how many pods name each claim: those of workloads, and bare ones.
 
@@ -49,13 +98,11 @@ def _sharing(world: World) -> Counter[Claim]:
     counts: Counter[Claim] = Counter()
     for kind in ("Pod", *WORKLOADS):
         for body in world.objects.get(kind, []):
-            if _is_owned(body):
+            if _is_owned(body) or _is_finished(body):
                 continue
-            spec, _path = pod_spec_of(body, kind)
-            for entry in spec.get("resourceClaims") or []:
-                if isinstance(entry, dict) and _shared(entry):
-                    key = namespace_of(body), _shared(entry)
-                    counts[key] += _pods(body, kind, world)
+            for entry in _entries(body, kind):
+                key = namespace_of(body), _shared(entry)
+                counts[key] += _pods(body, kind, world)
     return counts
 
 
