@@ -192,6 +192,9 @@ SENTENCES: dict[str, _StrPromise] = {
     "constraint.key_missing.nowhere": _(
         "None of the devices for %(name)s has “%(key)s”, and a device without it is refused."
     ),
+    "constraint.key_missing.some": _(
+        "%(count)s of %(total)s devices for %(name)s, such as %(example)s, have no “%(key)s”: a device without it is never taken."
+    ),
     "constraint.parent_request": _(
         "The constraint also binds the alternative %(name)s, none of whose devices has “%(key)s”: it can never be used. Name the alternatives that you mean."
     ),

@@ -201,12 +201,14 @@ def _key_findings(
     lists: set[bool] = set()
     for ask in asked.bound(constraint):
         candidates = facts.of(ask.name).candidates
-        having = [
-            value
-            for value in (world.devices[c].attributes.get(key) for c in candidates)
-            if value is not None
-        ]
-        lists |= {bool(_LISTS & set(value)) for value in having}
+        having = {
+            device: value
+            for device in candidates
+            if (value := world.devices[device].attributes.get(key)) is not None
+        }
+        lists |= {bool(_LISTS & set(value)) for value in having.values()}
+        if having and (without := candidates - having.keys()):
+            yield _missing_on_some(path, key, ask, without, len(candidates))
         if not candidates or having:
             continue
         # Its devices lack the key: bound by the request's own name, or by its own.
@@ -218,6 +220,19 @@ def _key_findings(
         yield Finding(code, path, values, variant)
     if True in lists and "DRAListTypeAttributes" not in world.gates:
         yield Finding("constraint.list_type", path, {"key": key})
+
+
+def _missing_on_some(
+    path: str, key: str, ask: Ask, without: frozenset[str], total: int
+) -> Finding:
+    values = {
+        "key": key,
+        "name": ask.name,
+        "count": len(without),
+        "total": total,
+        "example": min(without),
+    }
+    return Finding("constraint.key_missing", path, values, "some")
 
 
 def _elsewhere(key: str, candidates: frozenset[str], world: World) -> str:
