@@ -163,6 +163,7 @@ CERTAIN = [
         "cel.runtime_error",
         f'{GPU} && A.type == "gpu" && C.memory.compareTo(quantity("8G")) >= 0',
     ),
+    ("any", f"{GPU} && int(A.productName) > 2", "cel.runtime_error", None),
     # Fixes are made in their place, and tried.
     (
         "whole",
@@ -283,6 +284,20 @@ def test_a_certain_error_is_told_beside_a_key_that_some_lack(check, check_one):
     }
     (error, _missing) = sorted(check(body), key=lambda each: each["level"])
     assert error["fix"]["value"] == spelled(faulty.replace("8GB", "8G"))
+
+
+def test_a_class_that_fails_for_its_own_devices_stops_a_list_that_names_it(check):
+    faulty = f'{GPU} && C.memory.compareTo(quantity("8GB")) >= 0'
+    body = resource("DeviceClass", "big", {"selectors": asked("", faulty)["selectors"]})
+    alternatives = [{"name": "x", **asked("whole")}, {"name": "y", **asked("big")}]
+    request = {"name": "r", "firstAvailable": alternatives}
+    claim = resource("ResourceClaim", "a", {"devices": {"requests": [request]}})
+    found = [each for each in check(body, claim) if "requests" in each["path"]]
+    assert levels(found) == {
+        "cel.runtime_error": "error",
+        "cel.runtime_missing_key": "warning",
+        "first_available.cel_error": "error",
+    }
 
 
 ATTRIBUTES = 'device.attributes["gpu.nvidia.com"]'
