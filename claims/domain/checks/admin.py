@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from claims.domain.checks.availability import counters_free
-from claims.domain.checks.capacity import consumed
+from claims.domain.checks.capacity import takes
 from claims.domain.checks.findings import Finding
 from claims.domain.checks.world import taints_text
 from inventory.domain.quantity import quantity_or_zero
@@ -92,18 +92,10 @@ def _is_full(ask: Ask, device_id: str, world: World) -> bool:
             ),
             Fraction(0),
         )
-        takes = _takes(ask, key, capacity)
-        if takes and taken + takes > quantity_or_zero(capacity.get("value", 0)):
+        wanted = takes(ask, key, capacity)
+        if wanted and taken + wanted > quantity_or_zero(capacity.get("value", 0)):
             return True
     return False
-
-
-def _takes(ask: Ask, key: str, capacity: Json) -> Fraction | None:
-    """Return what an ask consumes of a capacity: by default what its policy says."""
-    if key in ask.capacity:
-        return consumed(quantity_or_zero(ask.capacity[key]), capacity)
-    policy = capacity.get("requestPolicy") or {}
-    return quantity_or_zero(policy.get("default", capacity.get("value", 0)))
 
 
 def _twice(admins: list[Ask], facts: Facts, world: World) -> Iterator[Finding]:

@@ -138,9 +138,9 @@ def _amount(
         yield Finding("capacity.range", path, values)
         return
     for capacity in capacities:
-        takes = consumed(wanted, capacity)
-        if takes is not None and takes != wanted:
-            values = {"key": key, "amount": amount, "takes": quantity_text(takes)}
+        least = consumed(wanted, capacity)
+        if least is not None and least != wanted:
+            values = {"key": key, "amount": amount, "takes": quantity_text(least)}
             yield Finding("capacity.rounded", path, values)
             return
 
@@ -180,18 +180,18 @@ def consumed(wanted: Fraction, capacity: Json) -> Fraction | None:
     if not ranged:
         return wanted
     least = quantity_or_zero(ranged.get("min", 0))
-    takes = max(wanted, least)
+    taken = max(wanted, least)
     step = (
         quantity_or_zero(ranged["step"])
         if ranged.get("step") is not None
         else Fraction(0)
     )
     if step > 0:
-        steps = -(-(takes - least) // step)
-        takes = least + steps * step
-    if ranged.get("max") is not None and takes > quantity_or_zero(ranged["max"]):
+        steps = -(-(taken - least) // step)
+        taken = least + steps * step
+    if ranged.get("max") is not None and taken > quantity_or_zero(ranged["max"]):
         return None
-    return takes
+    return taken
 
 
 def can_give(ask: Ask, device_id: str, world: World) -> bool:
@@ -208,11 +208,36 @@ def can_give(ask: Ask, device_id: str, world: World) -> bool:
     )
 
 
+def takes(ask: Ask, key: str, capacity: Json) -> Fraction | None:
+    """Return what an ask consumes of a capacity: by default what its policy says.
+
+    None where a device with this capacity cannot give what is asked.
+    """
+    if key in ask.capacity:
+        return consumed(quantity_or_zero(ask.capacity[key]), capacity)
+    policy = capacity.get("requestPolicy") or {}
+    return quantity_or_zero(policy.get("default", capacity.get("value", 0)))
+
+
+def can_share(one: Ask, other: Ask, device_id: str, world: World) -> bool:
+    """Return whether a device, unused, could give a share to each of two asks."""
+    published = world.published[device_id]
+    if not (one.capacity.keys() | other.capacity.keys()) <= published.keys():
+        return False
+    for key, capacity in published.items():
+        both = [takes(ask, key, capacity) for ask in (one, other)]
+        if None in both:
+            return False
+        if sum(filter(None, both)) > quantity_or_zero(capacity.get("value", 0)):
+            return False
+    return True
+
+
 def _is_given(wanted: Fraction, capacity: Any) -> bool:
     if not isinstance(capacity, dict):
         return False
-    takes = consumed(wanted, capacity)
-    return takes is not None and takes <= quantity_or_zero(capacity.get("value", 0))
+    least = consumed(wanted, capacity)
+    return least is not None and least <= quantity_or_zero(capacity.get("value", 0))
 
 
 def _defaults(ask: Ask, chosen: frozenset[str], world: World) -> Iterator[Finding]:

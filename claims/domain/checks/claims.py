@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
-from claims.domain.checks.capacity import can_give
+from claims.domain.checks.capacity import can_give, can_share
 from claims.domain.checks.findings import Finding
 from claims.domain.why.reach import reached
 
@@ -255,27 +256,45 @@ def distinct_findings(asked: Asked, facts: Facts, world: World) -> Iterator[Find
     given shares of the same one, unless a distinctAttribute says otherwise.
     """
     seen: list[tuple[Ask, set[str]]] = []
-    for _name, _path, asks in asked.requests:
-        for ask in asks:
-            shared = {
-                candidate
-                for candidate in facts.of(ask.name).candidates
-                if world.devices[candidate].allow_multiple_allocations
-            }
-            other = next(
-                (
-                    earlier
-                    for earlier, theirs in seen
-                    if earlier.request != ask.request
-                    and shared & theirs
-                    and not _kept_apart(asked, earlier, ask)
-                ),
-                None,
-            )
-            if other is not None:
-                values = {"one": other.name, "other": ask.name}
+    for ask in asked.asks:
+        if ask.is_admin:
+            continue
+        shared = {
+            candidate
+            for candidate in facts.of(ask.name).candidates
+            if world.devices[candidate].allow_multiple_allocations
+        }
+        for earlier, theirs in seen:
+            if (
+                earlier.request != ask.request
+                and not _kept_apart(asked, earlier, ask)
+                and not _wants_one(asked, earlier, ask, shared & theirs, world)
+                and any(can_share(earlier, ask, d, world) for d in shared & theirs)
+            ):
+                values = {"one": earlier.name, "other": ask.name}
                 yield Finding("constraint.distinct", ask.path, values)
-            seen.append((ask, shared))
+                break
+        seen.append((ask, shared))
+
+
+def _wants_one(
+    asked: Asked, one: Ask, other: Ask, shared: set[str], world: World
+) -> bool:
+    """Return whether a matchAttribute wants both on one of these devices."""
+    for _path, constraint in asked.constraints:
+        key = constraint.get("matchAttribute")
+        bound = {ask.name for ask in asked.bound(constraint)}
+        if not key or not {one.name, other.name} <= bound:
+            continue
+        values = [
+            json.dumps(value, sort_keys=True)
+            for device in shared
+            if (value := world.devices[device].attributes.get(key)) is not None
+        ]
+        told_apart = len(values) > 1 or key.endswith("/uuid")
+        if told_apart and len(set(values)) == len(values):
+            return True
+    return False
 
 
 def _kept_apart(asked: Asked, one: Ask, other: Ask) -> bool:

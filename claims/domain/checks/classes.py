@@ -8,6 +8,7 @@ from claims.domain.checks.claims import dropped
 from claims.domain.checks.findings import Finding, ObjectFinding
 from claims.domain.checks.selectors import judge
 from claims.domain.checks.world import name_of
+from inventory.domain.cards import PARTITION_TYPES
 from inventory.domain.classes import clashes, parse_class
 from inventory.domain.gpus import GPU_TYPES
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
+LONGEST_RESOURCE = 63
+# A quota names it behind `requests.`, and both together have 253 characters.
+LONGEST_DOMAIN = 253 - len("requests.")
 # What a device is, by the `type` that its driver publishes.
 _TYPES = GPU_TYPES - {"hami-gpu"}
 
@@ -40,10 +44,22 @@ def device_class_findings(
     extended = (body.get("spec") or {}).get("extendedResourceName")
     if extended and "DRAExtendedResource" not in world.gates:
         yield dropped("spec.extendedResourceName", "DRAExtendedResource", world)
+    elif extended:
+        yield from _extended_name(str(extended))
+
+
+def _extended_name(name: str) -> Iterator[Finding]:
+    """Yield a name that is too long; Source: k8s.io/component-helpers IsExtendedResourceName."""
+    domain, _slash, last = name.rpartition("/")
+    for part, limit in ((last, LONGEST_RESOURCE), (domain, LONGEST_DOMAIN)):
+        if len(part) > limit:
+            values = {"name": part, "length": len(part), "limit": limit}
+            yield Finding("name.too_long", "spec.extendedResourceName", values)
+            return
 
 
 def types_of(devices: frozenset[str], world: World) -> set[str]:
-    """Return which kinds these devices are: whole, partition, passthrough."""
+    """Return of which types these devices are, such as gpu, mig and vfio."""
     found = set()
     for device_id in devices:
         device = world.devices[device_id]
@@ -52,9 +68,16 @@ def types_of(devices: frozenset[str], world: World) -> set[str]:
     return found & _TYPES
 
 
+def _role(device_type: str) -> str:
+    """Return whether a type is that of a partition, of passthrough, or of whole cards."""
+    if device_type in PARTITION_TYPES:
+        return "partition"
+    return "passthrough" if device_type == "vfio" else "whole"
+
+
 def _mixed(facts: AskFacts, world: World) -> Iterator[Finding]:
     types = types_of(facts.of_class, world)
-    if len(types) > 1:
+    if len({_role(each) for each in types}) > 1:
         values = {"types": ", ".join(sorted(types))}
         yield Finding("class.mixed_types", "spec.selectors", values)
 
