@@ -138,7 +138,13 @@ def _judge(given: Given, client: Client, what: str, **parameters: str) -> Json:
         content=read_file(given.file),
         headers={"Content-Type": "application/yaml"},
     )
-    found: Json = response.json()
+    return _warned(response.json())
+
+
+def _warned(found: Json) -> Json:
+    """Return an answer; that its cluster was read long ago goes to standard error."""
+    if stale := found.get("stale"):
+        sys.stderr.write(f"{stale}\n")
     return found
 
 
@@ -224,10 +230,11 @@ def _outcomes(found: Json | None) -> list[str]:
 
 def cel(given: Given, client: Client) -> int:
     """Judge a selector; 1 where the API server or the scheduler would refuse it."""
-    found: Json = client.post(
+    response = client.post(
         f"clusters/{cluster_of(client, given)}/cel",
         json={"expression": given.expression},
-    ).json()
+    )
+    found = _warned(response.json())
     lines = [
         f"{name}: "
         + ("accepts it" if verdict["ok"] else f"{verdict['error']}{_at(verdict)}")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from django.utils import timezone
+
 from claims.domain.pointers import pointer_of
 from claims.services.requesting import ChecksRefused
 from claims.services.submit import SubmitRefused
@@ -13,10 +15,13 @@ from portal.accounts.domain.scopes import Scope
 from portal.api.operations import Operation
 from portal.api.problems import ApiProblem, error_at
 from portal.core.errors import PortalError
+from portal.core.freshness import stale_sentence
 from portal.core.problems import status_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from inventory.models import Cluster
 
 Json = dict[str, Any]
 
@@ -39,6 +44,12 @@ def judging(**more: Any) -> Operation:
         problems=(422,),
         **more,
     )
+
+
+def age_of(cluster: Cluster) -> Json:
+    """Return when the cluster that was asked was last read, and whether that is long ago."""
+    stale = stale_sentence(cluster, now=timezone.now())
+    return {"heardAt": cluster.heard_at, "stale": stale or None}
 
 
 def refused(error: PortalError) -> ApiProblem:

@@ -9,7 +9,7 @@ from asgiref.sync import async_to_sync
 from drf_spectacular.utils import OpenApiExample
 
 from claims.api import explaining_serializers as shapes
-from claims.api.base import judging
+from claims.api.base import age_of, judging
 from claims.api.moving import TEMPLATE, ManifestView, reason_document, together_document
 from claims.api.parameters import YamlParameters
 from claims.services.previewing import ashow, reader_of
@@ -58,7 +58,7 @@ class ExplainView(ManifestView):
         found = self.cluster()
         manifest, _more = self.manifest_sent(found)
         shown = async_to_sync(ashow)(found, manifest, reader_of(self.person, found))
-        return self.answer(explained_document(shown))
+        return self.answer({**age_of(found), **explained_document(shown)})
 
 
 def explained_document(shown: Shown) -> Json:

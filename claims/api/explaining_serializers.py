@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers as s
 
-from claims.api.judging_serializers import EngineVersion
+from claims.api.judging_serializers import EngineVersion, OfSnapshot
 from claims.api.moving_serializers import CopiesTogether, CopyReason
 
 
@@ -69,7 +69,7 @@ class CostOfClaim(s.Serializer[Any]):
     selectors = CostOfSelector(many=True)
 
 
-class Explained(s.Serializer[Any]):
+class Explained(OfSnapshot):
     revision = s.IntegerField()
     engine = EngineVersion()
     fitting = s.IntegerField(help_text="Nodes.")

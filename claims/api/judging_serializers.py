@@ -13,6 +13,16 @@ MOST_OBJECTS = 200
 LONGEST_EXPRESSION = 10 * 1024
 
 
+# How old the picture of the cluster is that an answer was made from.
+class OfSnapshot(s.Serializer[Any]):
+    heardAt = s.DateTimeField(
+        allow_null=True, help_text="When the cluster was last read; null: never."
+    )
+    stale = s.CharField(
+        allow_null=True, help_text="What to mind where that is over a day ago."
+    )
+
+
 class JudgeBody(s.Serializer[Any]):
     objects = s.ListField(
         child=s.DictField(),
@@ -129,12 +139,12 @@ class JudgedItem(Item):
     diagnostics = Diagnostic(many=True)
 
 
-class Judged(s.Serializer[Any]):
+class Judged(OfSnapshot):
     cluster = ObjectDiagnostic(many=True)
     items = JudgedItem(many=True)
 
 
-class Previewed(s.Serializer[Any]):
+class Previewed(OfSnapshot):
     items = PreviewedItem(many=True)
 
 
@@ -157,7 +167,7 @@ class WhatIfBody(s.Serializer[Any]):
     )
 
 
-class WhatIf(s.Serializer[Any]):
+class WhatIf(OfSnapshot):
     before = Preview()
     after = Preview()
     changed = s.ListField(
@@ -193,7 +203,7 @@ class CelFault(s.Serializer[Any]):
     example = s.CharField()
 
 
-class CelJudged(s.Serializer[Any]):
+class CelJudged(OfSnapshot):
     expression = s.CharField()
     compile = CelVerdicts()
     cost = s.IntegerField(allow_null=True)

@@ -10,7 +10,7 @@ from drf_spectacular.utils import OpenApiExample
 from rest_framework import exceptions
 
 from claims.api import moving_serializers as shapes
-from claims.api.base import judging
+from claims.api.base import age_of, judging
 from claims.api.validating import CLAIM
 from claims.services.copies import acopies_asked
 from claims.services.diagnosing import hidden_from
@@ -97,7 +97,7 @@ class CopiesView(ManifestView):
         manifest, wanted = self.manifest_sent(found)
         hidden = hidden_from(self.person, found)
         counted = async_to_sync(acopies_asked)(found, manifest, hidden, wanted["most"])
-        return self.answer(copies_document(counted))
+        return self.answer({**age_of(found), **copies_document(counted)})
 
 
 def copies_document(counted: CopiesAnswer) -> Json:
@@ -150,7 +150,8 @@ class MoveList(ClusterView):
         """Return proven moves, the largest pieces first."""
         found = self.cluster()
         hidden = hidden_from(self.person, found)
-        return self.answer(moves_document(async_to_sync(amoves)(found), hidden))
+        moves = async_to_sync(amoves)(found)
+        return self.answer({**age_of(found), **moves_document(moves, hidden)})
 
 
 def moves_document(found: Moves, hidden: frozenset[str]) -> Json:

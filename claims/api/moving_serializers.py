@@ -6,6 +6,7 @@ from typing import Any
 
 from rest_framework import serializers as s
 
+from claims.api.judging_serializers import OfSnapshot
 from claims.api.parameters import YamlParameters
 from claims.services.copies import MOST_COPIES
 
@@ -55,7 +56,7 @@ class CopiesTogether(s.Serializer[Any]):
     reasons = CopyReason(many=True, help_text="Why it fits nowhere.")
 
 
-class Copies(s.Serializer[Any]):
+class Copies(OfSnapshot):
     revision = s.IntegerField()
     nodes = s.DictField(
         child=NodeCopies(), help_text="Each node that takes one, by itself."
@@ -108,7 +109,7 @@ class Move(s.Serializer[Any]):
         return {**super().get_fields(), "from": MovePlace()}
 
 
-class Moves(s.Serializer[Any]):
+class Moves(OfSnapshot):
     revision = s.IntegerField()
     kinds = CardKind(many=True)
     moves = Move(many=True)

@@ -12,7 +12,7 @@ from rest_framework import exceptions
 
 from claims.api import judging_serializers as shapes
 from claims.api import parameters
-from claims.api.base import judging
+from claims.api.base import age_of, judging
 from claims.domain.why.suppose import Kind, Supposition
 from claims.services.diagnosing import hidden_from
 from claims.services.filed import ITEMS
@@ -129,7 +129,8 @@ class CheckView(JudgingView):
         wanted, objects, lines = self.sent()
         filed = filed_for(self.person, found, objects, namespace=wanted["namespace"])
         with following_client():
-            return self.answer(judged(self.person, found, filed, lines))
+            document = judged(self.person, found, filed, lines)
+        return self.answer({**age_of(found), **document})
 
 
 class PreviewView(JudgingView):
@@ -158,8 +159,10 @@ class PreviewView(JudgingView):
         filed = filed_for(self.person, found, objects, namespace=wanted["namespace"])
         with following_client():
             if wanted["together"]:
-                return self.answer(preview_as_one_pod(found, filed))
-            return self.answer(previews(found, filed, causes=wanted["causes"]))
+                document = preview_as_one_pod(found, filed)
+            else:
+                document = previews(found, filed, causes=wanted["causes"])
+        return self.answer({**age_of(found), **document})
 
 
 class WhatIfView(ClusterView):
@@ -203,7 +206,7 @@ class WhatIfView(ClusterView):
         what = async_to_sync(awhatif)(
             found, claim_in(filed.items[0]), supposition, hidden=hidden
         )
-        return self.answer(what.document(hidden))
+        return self.answer({**age_of(found), **what.document(hidden)})
 
     def _asked(self) -> tuple[list[Json], str, Supposition]:
         """Return the manifest, where it is without a namespace, and what to suppose."""
@@ -252,4 +255,5 @@ class CelView(ClusterView):
         """Return verdicts, cost and counts."""
         found = self.cluster()
         with following_client():
-            return self.answer(expression_document(found, self.body()["expression"]))
+            document = expression_document(found, self.body()["expression"])
+        return self.answer({**age_of(found), **document})

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 import pytest
+from django.utils import timezone
 
 from claims.models import ClaimRequest
 from inventory.models import KubeObject
@@ -271,3 +274,39 @@ def test_a_supposition_that_makes_no_sense_is_refused(change, status, code, as_a
     answer = as_ada.post("clusters/demo/what-if", body | change)
 
     assert (answer.status_code, answer.json()["code"]) == (status, code), answer.content
+
+
+SUPPOSED = {"kind": "drain", "target": "gpu-l40s-a"}
+JUDGED = [
+    ("check", {"objects": [claim()]}),
+    ("preview", {"objects": [claim()]}),
+    ("preview", {"objects": [claim()], "together": True}),
+    ("what-if", {"manifest": claim(), "suppose": SUPPOSED}),
+    ("cel", {"expression": "true"}),
+    ("explain", {"manifest": claim()}),
+    ("copies", {"manifest": claim()}),
+]
+
+
+@pytest.mark.parametrize(("path", "body"), JUDGED)
+def test_an_answer_says_how_old_its_cluster_is(as_ada, held_cluster, path, body):
+    for age, told in ((timedelta(minutes=1), None), (timedelta(days=3), "3 d ago")):
+        held_cluster.heard_at = timezone.now() - age
+        held_cluster.save(update_fields=["heard_at"])
+
+        answer = as_ada.post(f"clusters/demo/{path}", body)
+
+        assert answer.status_code == 200, answer.content
+        said = answer.json()
+        assert datetime.fromisoformat(said["heardAt"]) == held_cluster.heard_at
+        assert (told in said["stale"]) if told else (said["stale"] is None)
+
+
+def test_moves_say_how_old_their_cluster_is(as_ada, held_cluster):
+    held_cluster.heard_at = timezone.now() - timedelta(days=2)
+    held_cluster.save(update_fields=["heard_at"])
+
+    said = as_ada.get("clusters/demo/moves").json()
+
+    assert datetime.fromisoformat(said["heardAt"]) == held_cluster.heard_at
+    assert "2 d ago" in said["stale"]

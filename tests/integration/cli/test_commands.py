@@ -6,10 +6,12 @@ import json
 import os
 import re
 import stat
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 import yaml
+from django.utils import timezone
 
 from slicewise_cli.errors import AWAY, DONE, INTERRUPTED, REFUSED, TIMED_OUT, USAGE
 
@@ -43,6 +45,21 @@ def test_the_main_job_from_submit_to_release(
     assert status == 0, errors
     assert "succeeded" in text
     assert slicewise("wait", public_id, "--for", "release")[0] == 0
+
+
+@pytest.mark.parametrize("days", [0, 3])
+def test_what_is_judged_of_an_old_picture_is_said_to_be(
+    days, slicewise, cluster, claim_file
+):
+    cluster.heard_at = timezone.now() - timedelta(days=days)
+    cluster.save(update_fields=["heard_at"])
+
+    for command in (("check", claim_file), ("preview", claim_file), ("cel", "true")):
+        status, text, errors = slicewise(*command)
+
+        assert status == 0
+        assert "d ago" not in text
+        assert ("3 d ago" in errors) is bool(days)
 
 
 def test_the_same_key_submits_once(slicewise, cluster, claim_file):
