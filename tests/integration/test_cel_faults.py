@@ -156,6 +156,19 @@ CERTAIN = [
         "cel.key_other_domain",
         'device.attributes["resource.kubernetes.io"].?pcieRoot.value() == "pci0000:3a"',
     ),
+    (
+        "whole",
+        'A.?type.orValue("") == "gpu" && A.?index.value() == 2',
+        "cel.key_published_by_none",
+        None,
+    ),
+    (
+        "whole",
+        "A.?slot.orValue(1) == 1 && A.?index.value() == 2",
+        "cel.runtime_error",
+        None,
+    ),
+    ("whole", "A.?iommuFDEnabled.value()", "cel.runtime_error", None),
     # What the driver's guard sorts out makes it no less certain.
     (
         "any",

@@ -46,16 +46,17 @@ def _fault(
         "example": fault.example,
     }
     driver = fault.example.split("/", 1)[0]
+    device = world.devices.get(fault.example)
     if missing := _MISSING.search(fault.message):
         key = missing[1]
-        spot = _spot(selector, key, world.devices.get(fault.example))
+        spot = _spot(selector, key, device)
         values["key"] = key
         read = next((r for r in selector.verdict.reads if r.key == key), None)
         space = spot.map if spot else read.map if read else "attributes"
         domain = spot.domain if spot else read.domain if read else "*"
         wanted = driver if domain == "*" else domain
         return _missing(selector, values, (space, wanted, key), spot, among, world)
-    if _NOTHING in fault.message and (spot := _taken_out(selector, driver, world)):
+    if _NOTHING in fault.message and (spot := _taken_out(selector, device, world)):
         values["key"] = spot.key
         at = (spot.map, spot.domain, spot.key)
         return _missing(selector, values, at, spot, among, world)
@@ -152,19 +153,20 @@ def _has(device: DeviceValue | None, spot: Spot) -> bool:
     return spot.full in table
 
 
-def _taken_out(selector: SelectorFacts, driver: str, world: World) -> Spot | None:
-    """Return an optional read, taken out by value(), that no device of a driver has."""
-    return next(
-        (
-            spot
-            for spot in selector.verdict.parts.spots
-            if spot.is_optional
-            and spot.at
-            and "*" not in {spot.domain, spot.key}
-            and spot.domain not in _domains_with(world, spot.map, spot.key, driver)
-        ),
-        None,
-    )
+def _taken_out(
+    selector: SelectorFacts, device: DeviceValue | None, world: World
+) -> Spot | None:
+    """Return an optional read, taken out by value(), that no device of a driver has.
+
+    None where a device lacks several: which of them it was is not known.
+    """
+    spots = [s for s in selector.verdict.parts.spots if s.is_optional and s.key != "*"]
+    lacked = [s for s in spots if not _has(device, s)]
+    if device is None or len({(s.map, s.full) for s in lacked}) != 1:
+        return None
+    spot = next((s for s in lacked if s.at), lacked[0])
+    published = _domains_with(world, spot.map, spot.key, device.driver)
+    return None if spot.domain in {*published, "*"} else spot
 
 
 def _under(
