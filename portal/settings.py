@@ -48,7 +48,7 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.postgres",
-    "django.contrib.staticfiles",
+    "portal.core.served.ServedFilesConfig",
     "django.contrib.humanize",
     "csp",
     "django_htmx",

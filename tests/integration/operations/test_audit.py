@@ -127,6 +127,16 @@ def test_nothing_known_passes_and_every_pin_was_asked_about(osv):
     }
 
 
+def test_scripts_that_browsers_are_served_are_asked_about_too(osv):
+    osv.bad = {"htmx.org"}
+
+    done = audit(osv, "--engines", "")
+
+    assert {"htmx.org", "swagger-ui-dist"} <= osv.asked
+    assert done.returncode == 1
+    assert re.search(r"^htmx\.org \S+ PYSEC-2026-1$", done.stdout, re.MULTILINE)
+
+
 def test_what_is_known_of_a_package_fails_and_is_named(osv):
     osv.bad = {"sqlparse"}
 
