@@ -130,8 +130,10 @@ def test_web_is_asked_as_people_reach_it(settings, away, monkeypatch):
         assert said(speaking.web()) == [("web", "yes")]
 
 
-def test_an_engine_has_to_answer(cluster, settings, tmp_path):
+def test_an_engine_has_to_answer(cluster, settings, tmp_path, monkeypatch):
     assert said(speaking.engines()) == [("engine 1.37", "yes")]
+    monkeypatch.setattr(speaking, "SOURCES", tmp_path)
+    assert said(speaking.engines()) == []
     settings.SLICEWISE_RUN_DIR = str(tmp_path)
     settings.SLICEWISE_ENGINES_EXTERNAL = True
     assert said(speaking.engines()) == [("engine 1.37", "no")]
