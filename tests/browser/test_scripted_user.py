@@ -19,7 +19,7 @@ SERVER = "https://gpus.example.com"
 def block_under(heading):
     """Return the first shell block under a heading of the document."""
     section = DOCUMENT.partition(f"## {heading}\n")[2]
-    return re.search(r"```sh\n(.*?)```", section, re.DOTALL).group(1)
+    return re.search(r"```sh client\n(.*?)```", section, re.DOTALL).group(1)
 
 
 @pytest.fixture(scope="module")

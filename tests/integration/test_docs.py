@@ -31,6 +31,58 @@ def test_what_it_says_works(guide, tmp_path):
         assert done.returncode == 0, f"{block}{done.stdout}{done.stderr}"
 
 
+# Mark of a shell block → the test that runs such blocks.
+RUN_BY = {
+    "run": "tests/integration/test_docs.py",
+    "api": "tests/integration/cli/test_documented.py",
+    "client": "tests/browser/test_scripted_user.py",
+    "demo": "tests/browser/guide.py",
+    "cluster": "tests/cluster/test_helm.py",
+    "render": "tests/cluster/test_helm.py",
+    "compose": "tests/integration/operations/test_compose.py",
+}
+FENCE = re.compile(r"^ *```(\S[^\n]*)$", re.MULTILINE)
+SHELLS = {"sh", "bash", "shell", "console", "zsh"}
+# Where the shell is another's, such as a CI's, `sh elsewhere: why` says so.
+ELSEWHERE = re.compile(r"elsewhere: \w.{10,}")
+
+
+def not_marked(text):
+    """Return what opens each shell block that no test runs and that says no reason."""
+    found = []
+    for opening in FENCE.findall(text):
+        language, _space, mark = opening.partition(" ")
+        if language in SHELLS and not (
+            (language == "sh" and mark in RUN_BY) or ELSEWHERE.fullmatch(mark)
+        ):
+            found.append(opening)
+    return found
+
+
+@pytest.mark.parametrize(
+    "page",
+    [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))],
+    ids=lambda page: page.stem,
+)
+def test_every_shell_block_is_run_or_says_why_not(page):
+    assert not_marked(page.read_text()) == []
+
+
+def test_a_block_without_a_mark_is_seen():
+    assert not_marked("```sh\nls\n```\n```bash\nls\n```\n```sh runs\n```\n") == [
+        "sh",
+        "bash",
+        "sh runs",
+    ]
+    assert not_marked("```sh run\n```\n```yaml\n```\n") == []
+    assert not_marked("```sh elsewhere: \n```\n") == ["sh elsewhere: "]
+
+
+@pytest.mark.parametrize(("mark", "test"), RUN_BY.items())
+def test_each_mark_is_read_by_its_test(mark, test):
+    assert f"```sh {mark}\\n" in (ROOT / test).read_text()
+
+
 LINK = re.compile(r"\]\(([^)#\s]+)|(?:src|srcset)=\"([^\"]+)")
 WRITTEN = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
