@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from django.core.management import get_commands, load_command_class
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```sh run\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -31,6 +32,7 @@ def test_what_it_says_works(guide, tmp_path):
         assert done.returncode == 0, f"{block}{done.stdout}{done.stderr}"
 
 
+WRITTEN = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # Mark of a shell block → the test that runs such blocks.
 RUN_BY = {
     "run": "tests/integration/test_docs.py",
@@ -59,11 +61,7 @@ def not_marked(text):
     return found
 
 
-@pytest.mark.parametrize(
-    "page",
-    [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))],
-    ids=lambda page: page.stem,
-)
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.stem)
 def test_every_shell_block_is_run_or_says_why_not(page):
     assert not_marked(page.read_text()) == []
 
@@ -83,8 +81,45 @@ def test_each_mark_is_read_by_its_test(mark, test):
     assert f"```sh {mark}\\n" in (ROOT / test).read_text()
 
 
+# In lines of code and in words, what is not in a block that is run is there at least.
+MANAGE = re.compile(r"manage\.py ([a-z_]+)((?:[ =][^`|<>\n]*)?)")
+MAKE = re.compile(r"(?:^    |`)make ([a-z][\w-]*)", re.MULTILINE)
+FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+
+
+def unknown_commands(text):
+    """Return commands and options of manage.py that a text names and that are not there."""
+    wrong = []
+    for name, rest in MANAGE.findall(text):
+        if name not in get_commands():
+            wrong.append(name)
+            continue
+        app = get_commands()[name]
+        command = load_command_class(app, name) if isinstance(app, str) else app
+        known = command.create_parser("manage.py", name)._option_string_actions
+        wrong += [f"{name} {flag}" for flag in FLAG.findall(rest) if flag not in known]
+    return wrong
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.stem)
+def test_the_commands_that_it_names_are_there(page):
+    text = page.read_text()
+    targets = re.findall(
+        r"^([a-z][\w-]*):", (ROOT / "Makefile").read_text(), re.MULTILINE
+    )
+    assert [name for name in MAKE.findall(text) if name not in targets] == []
+    assert unknown_commands(text) == []
+
+
+def test_a_command_or_option_that_is_not_there_is_seen():
+    assert unknown_commands("`manage.py dctor`, `manage.py doctor --stricter`") == [
+        "dctor",
+        "doctor --stricter",
+    ]
+    assert unknown_commands("    manage.py doctor --strict | less --none") == []
+
+
 LINK = re.compile(r"\]\(([^)#\s]+)|(?:src|srcset)=\"([^\"]+)")
-WRITTEN = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.stem)
