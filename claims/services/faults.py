@@ -24,6 +24,10 @@ DECIDED: Final = "decided"
 COUNTED: Final = "counted"
 APPROVED: Final = "approved"
 AGREED: Final = "agreed"
+STORED: Final = "stored"
+SUBMITTED: Final = "submitted"
+ORDERED: Final = "ordered"
+RELEASE_BEGUN: Final = "release-begun"
 
 _CHOSEN = os.environ.get(VARIABLE, "")
 if _CHOSEN and os.environ.get("SLICEWISE_PRODUCTION", "").lower() in {

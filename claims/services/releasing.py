@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
@@ -104,6 +105,9 @@ def release(
             _("There is nothing to release: this request is %(state)s by now.")
             % {"state": claim_request.state}
         )
+    faults.reach(faults.ORDERED)
+    # It counts from here on, whether or not a worker hears of it.
+    transaction.on_commit(partial(faults.reach, faults.RELEASE_BEGUN))
     wake("claims.apply", claim_request_id=claim_request.pk)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from django.db import IntegrityError, transaction
@@ -24,6 +25,7 @@ from claims.domain.manifest import (
     digest_of,
 )
 from claims.models import ClaimPlan, ClaimRequest
+from claims.services import faults
 from claims.services.acting import identity_of
 from claims.services.gate import Outcome, Ruling, Wish, the_gate
 from claims.services.moving import announce, move
@@ -332,8 +334,11 @@ def _store(
             if ruling.outcome == Outcome.APPROVE:
                 _hold(claim_request, ruling)
             else:
+                # It counts from here on, whether or not a worker hears of it.
+                transaction.on_commit(partial(faults.reach, faults.SUBMITTED))
                 wake("claims.apply", claim_request_id=claim_request.pk)
             the_gate().stored(claim_request, ruling)
+            faults.reach(faults.STORED)
     except IntegrityError:
         return ClaimRequest.objects.get(
             requester=claim_request.requester,
