@@ -17,7 +17,7 @@ from claims.domain.checks.findings import Finding
 from inventory.domain.quantity import BadQuantity, parse_quantity, quantity_or_zero
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from claims.domain.checks.asks import Ask, Asked
     from claims.domain.checks.facts import Facts
@@ -28,12 +28,38 @@ Json = dict[str, Any]
 _KEY = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z_][A-Za-z0-9_]{0,31}")
 
 
+class Alike:
+    """Tells devices by the capacity that they publish, so that one of each is asked.
+
+    A cluster has tens of thousands of devices, and a few kinds of them.
+    """
+
+    def __init__(self, world: World) -> None:
+        self._published = world.published
+        self._kinds: dict[str, str] = {}
+
+    def kind(self, device_id: str) -> str:
+        """Return what is the same for devices of the same capacity."""
+        found = self._kinds.get(device_id)
+        if found is None:
+            found = self._kinds[device_id] = repr(self._published[device_id])
+        return found
+
+    def some(self, devices: Iterable[str]) -> list[str]:
+        """Return one device of each kind, the first by name."""
+        first: dict[str, str] = {}
+        for device in sorted(devices):
+            first.setdefault(self.kind(device), device)
+        return list(first.values())
+
+
 def capacity_findings(asked: Asked, facts: Facts, world: World) -> Iterator[Finding]:
     """Yield what is wrong, or worth knowing, about each ask's capacity."""
     if "DRAConsumableCapacity" not in world.gates:
         return
+    alike = Alike(world)
     for _name, _path, asks in asked.requests:
-        yield from _keys_of(asks, facts, world)
+        yield from _keys_of(asks, facts, world, alike)
     for ask in asked.asks:
         chosen = _chosen(ask, facts)
         if not chosen:
@@ -47,20 +73,22 @@ def _chosen(ask: Ask, facts: Facts) -> frozenset[str]:
     return facts.of(ask.name).candidates or facts.of(ask.name).of_class
 
 
-def _keys_of(asks: Sequence[Ask], facts: Facts, world: World) -> Iterator[Finding]:
+def _keys_of(
+    asks: Sequence[Ask], facts: Facts, world: World, alike: Alike
+) -> Iterator[Finding]:
     """Yield what is wrong with the keys and amounts of a request.
 
     Where some alternatives can never be taken for it and others can, the list
     passes over the former: that breaks nothing.
     """
-    found = [_of_ask(ask, _chosen(ask, facts), world) for ask in asks]
+    found = [_of_ask(ask, alike.some(_chosen(ask, facts)), world) for ask in asks]
     closed = [any(map(_is_never_had, of_ask)) for of_ask in found]
     for finding in chain.from_iterable(found):
         passed = _is_never_had(finding) and not all(closed)
         yield replace(finding, is_passed_over=passed)
 
 
-def _of_ask(ask: Ask, chosen: frozenset[str], world: World) -> list[Finding]:
+def _of_ask(ask: Ask, chosen: list[str], world: World) -> list[Finding]:
     found = list(_keys(ask, chosen, world))
     if chosen and not any(each.code != "capacity.rounded" for each in found):
         found += _together(ask, chosen, world)
@@ -80,7 +108,7 @@ def _bad_keys(ask: Ask) -> Iterator[Finding]:
             yield Finding("claim.odd", path, {"key": key}, "capacity_key")
 
 
-def _together(ask: Ask, chosen: frozenset[str], world: World) -> Iterator[Finding]:
+def _together(ask: Ask, chosen: list[str], world: World) -> Iterator[Finding]:
     """Yield that what is asked can be had, but not all of it of one device."""
     if len(ask.capacity) < 2 or any(can_give(ask, each, world) for each in chosen):
         return
@@ -93,7 +121,7 @@ def _together(ask: Ask, chosen: frozenset[str], world: World) -> Iterator[Findin
     yield Finding("capacity.range", path, {"asked": asked}, "together")
 
 
-def _keys(ask: Ask, chosen: frozenset[str], world: World) -> Iterator[Finding]:
+def _keys(ask: Ask, chosen: list[str], world: World) -> Iterator[Finding]:
     """Yield keys that no device has, and amounts that none can give."""
     yield from _bad_keys(ask)
     for key, amount in ask.capacity.items() if chosen else ():

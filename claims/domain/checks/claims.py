@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
-from claims.domain.checks.capacity import can_give, can_share
+from claims.domain.checks.capacity import Alike, can_give, can_share
 from claims.domain.checks.findings import Finding
 from claims.domain.why.reach import reached
 
@@ -73,12 +72,9 @@ def _counts_by_node(
     asked: Asked, facts: Facts, world: World
 ) -> dict[str, dict[str, int]]:
     """Return node → ask → how many devices it takes there, however many are free."""
+    alike = Alike(world)
     taken = {
-        ask.name: {
-            device
-            for device in facts.of(ask.name).candidates
-            if can_give(ask, device, world)
-        }
+        ask.name: _giving(ask, facts.of(ask.name).candidates, world, alike)
         for ask in asked.asks
         if ask.is_all
     }
@@ -89,6 +85,17 @@ def _counts_by_node(
         }
         for node, on in sorted(reached(world).items())
     }
+
+
+def _giving(
+    ask: Ask, candidates: frozenset[str], world: World, alike: Alike
+) -> frozenset[str]:
+    """Return the candidates that have the capacity that is asked."""
+    if not ask.capacity:
+        return candidates
+    some = alike.some(candidates)
+    kinds = {alike.kind(each) for each in some if can_give(ask, each, world)}
+    return frozenset(each for each in candidates if alike.kind(each) in kinds)
 
 
 def _all_of_request(
@@ -255,21 +262,26 @@ def distinct_findings(asked: Asked, facts: Facts, world: World) -> Iterator[Find
     `count: N` takes N different devices; several requests of one claim may be
     given shares of the same one, unless a distinctAttribute says otherwise.
     """
-    seen: list[tuple[Ask, set[str]]] = []
+    seen: list[tuple[Ask, frozenset[str]]] = []
+    alike = Alike(world)
     for ask in asked.asks:
         if ask.is_admin:
             continue
-        shared = {
+        shared = frozenset(
             candidate
             for candidate in facts.of(ask.name).candidates
             if world.devices[candidate].allow_multiple_allocations
-        }
+        )
+        one_wanted = _wanting_one(asked, ask, shared, world)
         for earlier, theirs in seen:
             if (
                 earlier.request != ask.request
+                and earlier.name not in one_wanted
                 and not _kept_apart(asked, earlier, ask)
-                and not _wants_one(asked, earlier, ask, shared & theirs, world)
-                and any(can_share(earlier, ask, d, world) for d in shared & theirs)
+                and any(
+                    can_share(earlier, ask, each, world)
+                    for each in alike.some(shared & theirs)
+                )
             ):
                 values = {"one": earlier.name, "other": ask.name}
                 yield Finding("constraint.distinct", ask.path, values)
@@ -277,24 +289,31 @@ def distinct_findings(asked: Asked, facts: Facts, world: World) -> Iterator[Find
         seen.append((ask, shared))
 
 
-def _wants_one(
-    asked: Asked, one: Ask, other: Ask, shared: set[str], world: World
-) -> bool:
-    """Return whether a matchAttribute wants both on one of these devices."""
+def _wanting_one(
+    asked: Asked, ask: Ask, shared: frozenset[str], world: World
+) -> set[str]:
+    """Return the asks that a matchAttribute wants on the same device as another."""
+    found: set[str] = set()
     for _path, constraint in asked.constraints:
         key = constraint.get("matchAttribute")
-        bound = {ask.name for ask in asked.bound(constraint)}
-        if not key or not {one.name, other.name} <= bound:
+        bound = {each.name for each in asked.bound(constraint)}
+        if key and ask.name in bound and _tells_apart(key, shared, world):
+            found |= bound
+    return found
+
+
+def _tells_apart(key: str, devices: frozenset[str], world: World) -> bool:
+    """Return whether an attribute is another one on each device."""
+    seen: set[str] = set()
+    for device in devices:
+        value = world.devices[device].attributes.get(key)
+        if value is None:
             continue
-        values = [
-            json.dumps(value, sort_keys=True)
-            for device in shared
-            if (value := world.devices[device].attributes.get(key)) is not None
-        ]
-        told_apart = len(values) > 1 or key.endswith("/uuid")
-        if told_apart and len(set(values)) == len(values):
-            return True
-    return False
+        text = repr(value)
+        if text in seen:
+            return False
+        seen.add(text)
+    return len(seen) > 1 or (bool(seen) and key.endswith("/uuid"))
 
 
 def _kept_apart(asked: Asked, one: Ask, other: Ask) -> bool:
