@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from rest_framework.response import Response
 
 from claims.api import composing_serializers as shapes
-from claims.api.base import judging, refused
+from claims.api.base import age_of, judging, refused
 from claims.api.presets import room_document
 from claims.domain.building import BadValue
 from claims.domain.manifest import API_VERSION, DOMAIN, TEMPLATE, class_names
@@ -240,6 +240,7 @@ class AvailabilityView(ClusterView):
         quotas = quotas_of(self.person, found, self.wanted["namespace"])
         return self.answer(
             {
+                **age_of(found),
                 "classes": [_free(each) for each in free_now(found)],
                 "quotas": [
                     {"quota": q.quota, "key": q.key, "limit": q.limit, "left": q.left}
@@ -289,6 +290,7 @@ class DomainPreviewView(ClusterView):
         room = preview.room if isinstance(preview, DomainPreview) else None
         return self.answer(
             {
+                **age_of(found),
                 "diagnostics": [each.document() for each in diagnosed.findings],
                 "room": room.document() if room else None,
             }

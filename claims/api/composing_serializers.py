@@ -6,6 +6,7 @@ from typing import Any
 
 from rest_framework import serializers as s
 
+from claims.api.judging_serializers import OfSnapshot
 from claims.api.preset_serializers import Room
 
 
@@ -104,7 +105,7 @@ class PresetFree(Room):
     preset = s.CharField()
 
 
-class Availability(s.Serializer[Any]):
+class Availability(OfSnapshot):
     classes = ClassFree(many=True)
     quotas = QuotaLeft(many=True)
     presets = PresetFree(many=True, allow_null=True)
@@ -127,7 +128,7 @@ class DomainRoom(s.Serializer[Any]):
     cliques = DomainClique(many=True)
 
 
-class DomainJudged(s.Serializer[Any]):
+class DomainJudged(OfSnapshot):
     diagnostics = s.ListField(child=s.DictField())
     room = DomainRoom(allow_null=True)
 

@@ -9,7 +9,7 @@ from drf_spectacular.utils import OpenApiExample
 from rest_framework import exceptions
 
 from claims.api import serializers
-from claims.api.base import judging
+from claims.api.base import age_of, judging
 from claims.services.imported import Choice
 from claims.services.importing import import_text
 from inventory.api.base import ClusterView
@@ -79,7 +79,7 @@ class ImportView(ClusterView):
             text = body["text"]
             choice = Choice(frozenset(body["declined"]), frozenset(body["chosen"]))
         imported = import_text(found, text, user=self.person, choice=choice)
-        return self.answer(imported_document(imported))
+        return self.answer({**age_of(found), **imported_document(imported)})
 
 
 def imported_document(found: Imported) -> Json:

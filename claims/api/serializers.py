@@ -6,6 +6,7 @@ from typing import Any
 
 from rest_framework import serializers as s
 
+from claims.api.judging_serializers import OfSnapshot
 from claims.api.waiting_serializers import ClaimBinding
 from claims.domain.follow import ClaimState, ObjectState
 from claims.domain.lifecycle import State
@@ -201,7 +202,7 @@ class ImportedDocument(s.Serializer[Any]):
     faults = ImportFault(many=True)
 
 
-class ImportedText(s.Serializer[Any]):
+class ImportedText(OfSnapshot):
     valid = s.BooleanField(help_text="No error is left in any document.")
     text = s.CharField(allow_blank=True, help_text="All documents, repaired.")
     diff = s.CharField(allow_blank=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime, timedelta
 
 import pytest
@@ -276,6 +277,15 @@ def test_a_supposition_that_makes_no_sense_is_refused(change, status, code, as_a
     assert (answer.status_code, answer.json()["code"]) == (status, code), answer.content
 
 
+DOMAIN = {
+    "apiVersion": "resource.nvidia.com/v1beta1",
+    "kind": "ComputeDomain",
+    "metadata": {"name": "mine", "namespace": "ai-serving"},
+    "spec": {
+        "numNodes": 0,
+        "channel": {"resourceClaimTemplate": {"name": "mine-channel"}},
+    },
+}
 SUPPOSED = {"kind": "drain", "target": "gpu-l40s-a"}
 JUDGED = [
     ("check", {"objects": [claim()]}),
@@ -285,6 +295,8 @@ JUDGED = [
     ("cel", {"expression": "true"}),
     ("explain", {"manifest": claim()}),
     ("copies", {"manifest": claim()}),
+    ("import", {"text": json.dumps(claim())}),
+    ("compute-domains/preview", {"manifest": DOMAIN}),
 ]
 
 
@@ -302,11 +314,12 @@ def test_an_answer_says_how_old_its_cluster_is(as_ada, held_cluster, path, body)
         assert (told in said["stale"]) if told else (said["stale"] is None)
 
 
-def test_moves_say_how_old_their_cluster_is(as_ada, held_cluster):
+@pytest.mark.parametrize("path", ["moves", "availability"])
+def test_what_is_free_says_how_old_its_cluster_is(as_ada, held_cluster, path):
     held_cluster.heard_at = timezone.now() - timedelta(days=2)
     held_cluster.save(update_fields=["heard_at"])
 
-    said = as_ada.get("clusters/demo/moves").json()
+    said = as_ada.get(f"clusters/demo/{path}").json()
 
     assert datetime.fromisoformat(said["heardAt"]) == held_cluster.heard_at
     assert "2 d ago" in said["stale"]
