@@ -1,8 +1,9 @@
 """`python -m portal.alive PROCESS`: does this host's web, watcher, worker or beat go on?
 
 Web is asked for its /healthz, and so is an engine, such as engine-1.37, on its socket;
-each other touches a file whenever it has gone once round. Django is not loaded, so that a probe costs little; and no database is asked, since a process that waits for its
-database must not be ended for it.
+each other touches a file whenever it has gone once round. Django is not loaded, so that a
+probe costs little; and no database is asked, since a process that waits for its database
+must not be ended for it.
 
 Exit 0: it does; 1: it has not for too long, or never did; 2: there is no such process.
 """
