@@ -12,6 +12,7 @@ from django.contrib.auth.hashers import Argon2PasswordHasher
 from django.db.backends.postgresql.operations import DatabaseOperations
 from django.utils import translation
 from hypothesis import HealthCheck, settings
+from structlog.contextvars import clear_contextvars
 
 from portal.core import counting
 from portal.core.garbage import spare_what_is_imported
@@ -88,9 +89,10 @@ DatabaseOperations.sql_flush = _empty
 
 
 @pytest.fixture(autouse=True)
-def english() -> Iterator[None]:
-    """Begin each test in English, whatever language the one before left active."""
+def unmarked() -> Iterator[None]:
+    """Begin each test in English and under no request, whatever the one before left."""
     translation.activate("en")
+    clear_contextvars()
     yield
     translation.deactivate()
 
