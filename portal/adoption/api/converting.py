@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from drf_spectacular.utils import OpenApiExample
 
-from claims.api.base import judging
+from claims.api.base import age_of, judging
 from claims.api.importing import imported_document
 from claims.services.bundles import KUSTOMIZE, PLAIN
 from claims.services.imported import Choice
@@ -104,7 +104,7 @@ class ConvertView(ClusterView):
             text = text_of(listing, body["workloads"])
         choice = Choice(frozenset(body["declined"]), frozenset(body["chosen"]))
         made = convert(found, text, user=self.person, choice=choice)
-        return self.answer(converted_document(made))
+        return self.answer({**age_of(found), **converted_document(made)})
 
 
 def converted_document(found: Conversion) -> Json:

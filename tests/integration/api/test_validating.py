@@ -296,6 +296,7 @@ JUDGED = [
     ("explain", {"manifest": claim()}),
     ("copies", {"manifest": claim()}),
     ("import", {"text": json.dumps(claim())}),
+    ("adoption/convert", {"text": json.dumps(claim())}),
     ("compute-domains/preview", {"manifest": DOMAIN}),
 ]
 
