@@ -43,7 +43,7 @@ def template() -> str:
     from portal import embedded
 
     name = f"{PREFIX}{digest()}"
-    with embedded.locked("migrated"), _connected_to("postgres"):
+    with embedded.locked("migrated"), connected_to("postgres"):
         with connection.cursor() as cursor:
             cursor.execute(
                 "SELECT datname FROM pg_database WHERE datname ~ %s", [PREFIX]
@@ -57,7 +57,7 @@ def template() -> str:
                 with suppress(utils.OperationalError):  # somebody uses it
                     cursor.execute(f'DROP DATABASE "{old}"')
             cursor.execute(f'CREATE DATABASE "{name}_new"')
-        with _connected_to(f"{name}_new"):
+        with connected_to(f"{name}_new"):
             fill()
         with connection.cursor() as cursor:
             cursor.execute(f'ALTER DATABASE "{name}_new" RENAME TO "{name}"')
@@ -97,7 +97,7 @@ def _cache() -> Path:
 
 
 @contextmanager
-def _connected_to(name: str) -> Iterator[None]:
+def connected_to(name: str) -> Iterator[None]:
     """Let Django's connection be to another database for a while."""
     from django.db import connection
 

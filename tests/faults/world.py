@@ -34,7 +34,7 @@ class World:
         self.port = free_ports(1)[0]
         self._tokens = credentials.prepare(folder / "keys", {})
         self._socket = folder / "valkey.sock"
-        self._worker_count = 0
+        self._worker_count = self._beat_count = 0
         self.env = {
             "DATABASE_URL": database_url,
             "REDIS_URL": f"unix://{self._socket}",
@@ -95,6 +95,13 @@ class World:
         name = f"worker-{self._worker_count}"
         hostname = ("--hostname", f"{name}@test")
         self._start(name, fault, [*CELERY, *WORKER, *hostname])
+        return name
+
+    def start_beat(self) -> str:
+        self._beat_count += 1
+        name = f"beat-{self._beat_count}"
+        schedule = ("--schedule", str(self.folder / f"{name}-schedule"))
+        self._start(name, "", [*CELERY, "beat", *schedule])
         return name
 
     def _start(self, name: str, fault: str, command: list[str]) -> None:

@@ -6,12 +6,20 @@ import os
 import secrets
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
 from django.db import connection
+from django.test import override_settings
 from psycopg.conninfo import make_conninfo
+
+from tests import migrated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[3]
 
@@ -37,6 +45,19 @@ class Deployment:
             "SLICEWISE_RUN_DIR": str(folder),
             "HOME": str(folder),
         }
+
+    def migrate(self) -> None:
+        """Give it a database as `manage.py migrate` leaves an empty one."""
+        self.execute(f"DROP DATABASE {self.database}")
+        made = f"CREATE DATABASE {self.database} TEMPLATE {migrated.template()}"
+        self.execute(made)
+
+    @contextmanager
+    def inside(self) -> Iterator[None]:
+        """Let this process be one of its own: its database, its keys."""
+        own = override_settings(SECRET_KEY=self.env["SECRET_KEY"])
+        with own, migrated.connected_to(self.database):
+            yield
 
     @staticmethod
     def _redis() -> str:
@@ -83,5 +104,6 @@ def deployment(tmp_path, django_db_blocker):
     made = Deployment(tmp_path)
     (tmp_path / "state").mkdir()
     made.execute(f"CREATE DATABASE {made.database}")
-    yield made
+    with django_db_blocker.unblock():
+        yield made
     made.execute(f"DROP DATABASE {made.database} WITH (FORCE)")

@@ -117,7 +117,7 @@ def test_compose_and_chart_start_the_same():
 
 
 def test_all_run_by_hand_are_alive_and_the_doctor_agrees(deployment):
-    assert deployment.run("manage.py", "migrate", "--noinput").returncode == 0
+    deployment.migrate()
     port = free_port()
     deployment.env |= {"SLICEWISE_ADMISSION": "true", "PORT": str(port)}
     with _hooks(deployment), _running(deployment, port) as started:
@@ -155,7 +155,7 @@ def test_the_nightly_copy_of_the_chart_keeps_the_last_ones(deployment, tmp_path)
     script = re.search(r"- \|\n(.*?)\n +\{\{- include", text, re.DOTALL)[1]
     script = script.replace("/copies", str(copies))
     script = re.sub(r"\{\{.*?\}\}", "2", script)
-    assert deployment.run("manage.py", "migrate", "--noinput").returncode == 0
+    deployment.migrate()
     for day in ("20260101T021500Z", "20260102T021500Z", "20260103T021500Z"):
         (copies / f"slicewise-{day}.dump").touch()
     (copies / "another").touch()
