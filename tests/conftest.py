@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 import os
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import orjson
 import pytest
 from django.contrib.auth.hashers import Argon2PasswordHasher
 from django.db.backends.postgresql.operations import DatabaseOperations
@@ -132,10 +134,21 @@ def now() -> dt.datetime:
     return dt.datetime(2026, 11, 30, 9, 0, tzinfo=dt.UTC)
 
 
+@cache
+def _read(path: Path) -> bytes:
+    from inventory.gateways.files import read_objects
+
+    return orjson.dumps(list(read_objects(str(path))))
+
+
+def objects_of(path: Path) -> list[dict[str, Any]]:
+    """Return the objects of a file of YAML, which a test process reads once."""
+    return orjson.loads(_read(path))
+
+
 @pytest.fixture
 def load_fleets(db, now):
     """Return a function that loads fleets and NVIDIA's classes as a cluster."""
-    from inventory.gateways.files import read_objects
     from inventory.services.loading import load_cluster
 
     def load(
@@ -146,7 +159,7 @@ def load_fleets(db, now):
     ) -> Cluster:
         paths = [DATA / "fleets" / f"{fleet}.yaml" for fleet in fleets]
         paths.append(DATA / "claims" / "deviceclasses.yaml")
-        objects = [body for path in paths for body in read_objects(str(path))]
+        objects = [body for path in paths for body in objects_of(path)]
         loaded = load_cluster(
             name,
             [*objects, *(extra or [])],
@@ -228,13 +241,21 @@ def eli(db) -> User:
     return _person("eli@audit", roles=["auditor"])
 
 
-# Files that take longest, longest first: what is left at the end should be short, so that
-# no process is alone with it. `pytest --durations=0` tells.
-SLOW = (
+# What is begun with: first what mostly waits, while the browser tests beside it keep the
+# processors busy; then what takes longest, so that no process is alone with it at the
+# end. `pytest --durations=0` tells.
+FIRST = (
     "integration/frame/test_demo.py",
+    "faults/test_release_faults.py",
+    "faults/test_apply_faults.py",
+    "faults/",
+    "integration/operations/test_worker.py",
+    "simcluster/",
+    "integration/watcher/",
     "integration/operations/test_copies.py",
     "integration/operations/test_deployment.py",
     "integration/operations/test_audit.py",
+    "integration/operations/test_compose.py",
     "integration/test_docs.py",
     "unit/claims_compose/test_kept_yaml.py",
     "integration/test_vectors.py",
@@ -243,24 +264,20 @@ SLOW = (
     "integration/api/test_isolation.py",
     "integration/api/test_isolation_of_answers.py",
     "integration/api/test_permissions.py",
-    "faults/test_release_faults.py",
-    "faults/test_apply_faults.py",
-    "faults/",
     "integration/adoption/test_plan.py",
-    "integration/watcher/",
-    "simcluster/",
+    "bench/",
 )
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes longest; each test finds the database as migrations left it."""
+    """Begin with what FIRST names, in its order."""
     here = str(Path(__file__).parent)
 
     def place(item: pytest.Item) -> int:
         path = str(item.path).removeprefix(here + os.sep)
-        slow = (at for at, name in enumerate(SLOW) if path.startswith(name))
-        return next(slow, len(SLOW))
+        found = (at for at, name in enumerate(FIRST) if path.startswith(name))
+        return next(found, len(FIRST))
 
     items.sort(key=place)
 

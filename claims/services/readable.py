@@ -11,8 +11,6 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from django.core.cache import cache
-
 from claims.domain.compute_domains import OWNED_LABEL
 from claims.domain.manifest import TEMPLATE, request_id_of
 from inventory.domain.kinds import BY_NAME
@@ -22,6 +20,7 @@ from inventory.services.connections import kube_for
 from portal.accounts.domain.roles import Permission
 from portal.accounts.queries import groups_of, namespaces_of
 from portal.core.errors import PortalError
+from portal.core.kept import keep, recall
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -67,13 +66,13 @@ def readable_by(user: User, cluster: Cluster) -> Readable:
         return Readable(own)
     groups = groups_of(user)
     key = _key(cluster, user, groups, candidates)
-    kept: list[str] | None = cache.get(key)
+    kept: list[str] | None = recall(key)
     if kept is None:
         try:
             kept = _allowed(cluster, Identity(user.username, tuple(groups)), candidates)
         except PortalError as error:
             return Readable(own, (), error.message)
-        cache.set(key, kept, KEPT_SECONDS)
+        keep(key, kept, KEPT_SECONDS)
     return Readable(own, tuple(kept))
 
 

@@ -11,12 +11,11 @@ from typing import Any
 import httpx
 import structlog
 from django.conf import settings
-from django.core.cache import cache
 from django.utils.translation import gettext as _
 from mozilla_django_oidc.utils import import_from_settings
-from redis.exceptions import RedisError
 
 from portal.core.errors import PortalError
+from portal.core.kept import is_first, keep, recall
 
 logger = structlog.get_logger(__name__)
 
@@ -74,20 +73,16 @@ def keys(*, fresh: bool = False) -> list[Json]:
     Raises:
         ProviderDown: It does not answer.
     """
-    found = _kept(document()["jwks_uri"], fresh=fresh and _may_ask_anew())
+    found = _kept(document()["jwks_uri"], fresh=fresh and is_first("oidc:asked-anew", FRESH_SECONDS))
     return [each for each in found.get("keys", []) if isinstance(each, dict)]
 
 
 def _kept(address: str, *, fresh: bool) -> Json:
     key = f"oidc:{hashlib.sha256(address.encode()).hexdigest()}"
-    try:
-        found = None if fresh else cache.get(key)
-        if found is None:
-            found = _fetched(address)
-            cache.set(key, found, KEPT_SECONDS)
-    except (RedisError, OSError) as error:
-        logger.warning("the provider's words are not kept", error=str(error))
-        return _fetched(address)
+    found = None if fresh else recall(key)
+    if found is None:
+        found = _fetched(address)
+        keep(key, found, KEPT_SECONDS)
     return dict(found)
 
 
@@ -102,13 +97,6 @@ def _fetched(address: str) -> Json:
     if not isinstance(found, dict):
         raise _down()
     return found
-
-
-def _may_ask_anew() -> bool:
-    try:
-        return bool(cache.add("oidc:asked-anew", 1, FRESH_SECONDS))
-    except (RedisError, OSError):
-        return True
 
 
 def _down() -> ProviderDown:

@@ -10,15 +10,12 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import structlog
 from django.conf import settings
-from django.core.cache import cache
-from redis.exceptions import RedisError
+
+from portal.core.kept import count
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
-
-logger = structlog.get_logger(__name__)
 
 WINDOW_SECONDS = 60
 
@@ -53,17 +50,14 @@ def client_of(request: Request) -> str:
     return f"address:{request.META.get('REMOTE_ADDR', '')}"
 
 
-def take(client: str, bucket: str, count: int = 1) -> Allowance | None:
+def take(client: str, bucket: str, requests: int = 1) -> Allowance | None:
     """Count one request, or what counts as several; None where nothing can be."""
     limit = int(settings.SLICEWISE_API_RATES[bucket])
     now = time.time()
     window = int(now // WINDOW_SECONDS)
     key = f"api-rate:{bucket}:{client}:{window}"
-    try:
-        cache.add(key, 0, 2 * WINDOW_SECONDS)
-        taken = int(cache.incr(key, count))
-    except (RedisError, OSError, ValueError) as error:
-        logger.warning("requests are not counted", error=str(error))
+    taken = count(key, 2 * WINDOW_SECONDS, requests)
+    if taken is None:
         return None
     reset = max(1, round((window + 1) * WINDOW_SECONDS - now))
     return Allowance(limit, max(0, limit - taken), reset, exceeded=taken > limit)

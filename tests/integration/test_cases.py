@@ -10,9 +10,8 @@ import pytest
 import yaml
 from django.core.management import call_command
 
-from inventory.gateways.files import read_objects
 from inventory.services.loading import load_cluster
-from tests.conftest import DATA
+from tests.conftest import DATA, objects_of
 
 CASES = yaml.safe_load((DATA / "cases" / "index.yaml").read_text())
 pytestmark = pytest.mark.django_db
@@ -42,7 +41,7 @@ def check(case: dict, now, monkeypatch, capsys) -> tuple[dict, int]:
             *(DATA / "fleets" / name for name in case["slices"]),
             DATA / "claims" / "deviceclasses.yaml",
         ]
-        for body in read_objects(str(path))
+        for body in objects_of(path)
     ]
     load_cluster(
         "case",

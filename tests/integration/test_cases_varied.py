@@ -16,9 +16,8 @@ import yaml
 from claims.services.check_documents import check_document
 from claims.services.checking import check_file
 from claims.services.filed import file_of
-from inventory.gateways.files import read_objects
 from inventory.services.loading import load_cluster
-from tests.conftest import DATA
+from tests.conftest import DATA, objects_of
 
 pytestmark = pytest.mark.django_db
 
@@ -166,7 +165,7 @@ def test_a_fault_is_found_whatever_it_wears(group, now):
     paths.append(DATA / "claims" / "deviceclasses.yaml")
     cluster = load_cluster(
         "varied",
-        [body for path in paths for body in read_objects(str(path))],
+        [body for path in paths for body in objects_of(path)],
         kubernetes_version=version,
         feature_gates=dict(gates),
         now=now,

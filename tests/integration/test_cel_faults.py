@@ -12,9 +12,8 @@ import pytest
 from claims.services.check_documents import check_document
 from claims.services.checking import check_file
 from claims.services.filed import file_of
-from inventory.gateways.files import read_objects
 from inventory.services.loading import load_cluster
-from tests.conftest import DATA
+from tests.conftest import DATA, objects_of
 
 pytestmark = pytest.mark.django_db
 
@@ -55,7 +54,7 @@ def cluster(request, now):
         resource("DeviceClass", name, {"selectors": asked(name, text)["selectors"]})
         for name, text in CLASSES.items()
     ]
-    bodies = [body for path in paths for body in read_objects(str(path))]
+    bodies = [body for path in paths for body in objects_of(path)]
     return load_cluster(
         "cel",
         [*bodies, *classes],

@@ -12,12 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from django.core.cache import cache
-
 from inventory.domain.meters import MIB
 from inventory.gateways.prometheus import Prometheus
 from inventory.services.metering import USED
 from portal.core.errors import PortalError
+from portal.core.kept import keep, recall
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -54,11 +53,11 @@ def peaks_of(cluster: Cluster) -> Peaks:
         return Peaks()
     digest = hashlib.sha256(cluster.prometheus_url.encode()).hexdigest()[:16]
     key = f"adoption-peaks-{cluster.pk}-{digest}"
-    kept = cache.get(key)
+    kept = recall(key)
     if isinstance(kept, Peaks):
         return kept
     found = _asked(cluster.prometheus_url)
-    cache.set(key, found, KEPT_SECONDS)
+    keep(key, found, KEPT_SECONDS)
     return found
 
 
