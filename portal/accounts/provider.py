@@ -73,7 +73,10 @@ def keys(*, fresh: bool = False) -> list[Json]:
     Raises:
         ProviderDown: It does not answer.
     """
-    found = _kept(document()["jwks_uri"], fresh=fresh and is_first("oidc:asked-anew", FRESH_SECONDS))
+    found = _kept(
+        document()["jwks_uri"],
+        fresh=fresh and is_first("oidc:asked-anew", FRESH_SECONDS),
+    )
     return [each for each in found.get("keys", []) if isinstance(each, dict)]
 
 

@@ -6,6 +6,7 @@ import pytest
 from redis.exceptions import ConnectionError as Away
 
 from portal.api import throttling
+from portal.core import kept
 
 RATES = {"read": 3, "check": 2, "write": 1}
 
@@ -62,7 +63,7 @@ def test_without_the_cache_nobody_is_turned_down(call, ada, monkeypatch):
     def away(*_given, **_more):
         raise Away
 
-    monkeypatch.setattr(throttling.cache, "incr", away)
+    monkeypatch.setattr(kept.cache, "incr", away)
     caller = call(ada)
 
     for _ in range(5):
