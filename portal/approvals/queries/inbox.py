@@ -23,6 +23,14 @@ def _addressed_to(user: User) -> Q:
     return of_role & (Q(rule__group__isnull=True) | Q(rule__group__in=tenants))
 
 
+def _of_their_own(user: User) -> Q:
+    """Return what a person, or a service account of a team of theirs, asked."""
+    teams = user.tenants.values("pk")
+    return Q(claim_request__requester=user) | Q(
+        claim_request__requester__service_of__in=teams
+    )
+
+
 def visible_to(user: User) -> QuerySet[Approval]:
     """Return the approvals that a person may look at, newest first."""
     rows = Approval.objects.select_related(
@@ -46,7 +54,7 @@ def waiting_for(user: User) -> QuerySet[Approval]:
     return (
         rows.filter(is_open=True, claim_request__state=State.PENDING_APPROVAL)
         .filter(_addressed_to(user))
-        .exclude(claim_request__requester=user)
+        .exclude(_of_their_own(user))
         .exclude(Exists(decided))
     )
 
@@ -61,7 +69,7 @@ def extensions_for(user: User) -> QuerySet[Extension]:
     return (
         rows.filter(state=Extension.State.OPEN)
         .filter(_addressed_to(user))
-        .exclude(claim_request__requester=user)
+        .exclude(_of_their_own(user))
         .exclude(words__person=user)
     )
 

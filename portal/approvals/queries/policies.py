@@ -32,3 +32,15 @@ def deciders(role: str = "", group: str = "") -> QuerySet[User]:
     if group:
         rows = rows.filter(tenants__name=group)
     return rows.order_by("username")
+
+
+def deciders_about(requester: User, role: str = "", group: str = "") -> QuerySet[User]:
+    """Return the people who may decide about what an account asks; never about their own.
+
+    What a team's service account asks is its members' own, for any of them may have
+    had it ask.
+    """
+    rows = deciders(role, group).exclude(pk=requester.pk)
+    if requester.service_of_id is None:
+        return rows
+    return rows.exclude(tenants=requester.service_of_id)

@@ -117,13 +117,7 @@ def check_decision(
     """
     if not user.may(Permission.DECIDE):
         raise NotYours(_("This account lacks the right to decide about requests."))
-    if approval.claim_request.requester_id == user.pk:
-        raise NotYours(_("Nobody decides about a request of their own; ask another."))
-    owner = approval.claim_request.requester.service_of_id
-    if owner is not None and user.tenants.filter(pk=owner).exists():
-        raise NotYours(
-            _("Nobody decides about a request of their own team's service account.")
-        )
+    check_others(user, approval.claim_request.requester)
     if approval.role and approval.role not in user.roles:
         raise NotYours(
             _("Only people with the role %(role)s decide about this one.")
@@ -137,6 +131,21 @@ def check_decision(
     if not (digest == approval.digest == approval.claim_request.plan.digest):
         raise OtherDigest(
             _("What you were shown is not what stands here now: look at it again.")
+        )
+
+
+def check_others(user: User, requester: User) -> None:
+    """Refuse who asked, and the members of the team whose service account asked.
+
+    Raises:
+        NotYours: It is their own.
+    """
+    if requester.pk == user.pk:
+        raise NotYours(_("Nobody decides about a request of their own; ask another."))
+    owner = requester.service_of_id
+    if owner is not None and user.tenants.filter(pk=owner).exists():
+        raise NotYours(
+            _("Nobody decides about a request of their own team's service account.")
         )
 
 

@@ -18,12 +18,13 @@ from claims.services.submit import LONGEST_HOURS
 from portal.accounts.domain.roles import Permission
 from portal.approvals.domain.policy import Rule
 from portal.approvals.models import Decision, Extension, ExtensionWord
-from portal.approvals.queries.policies import deciders
+from portal.approvals.queries.policies import deciders_about
 from portal.approvals.services.deciding import (
     NotYours,
     ReasonMissing,
     TooLate,
     check_group,
+    check_others,
 )
 from portal.audit.context import acting
 from portal.core.errors import PortalError
@@ -84,7 +85,7 @@ def ask_longer(
                 _tell(
                     extension,
                     "approval.requested",
-                    deciders(extension.role, extension.group),
+                    deciders_about(user, extension.role, extension.group),
                 )
             else:
                 _grant(extension, ruling)
@@ -181,8 +182,7 @@ def say_on_longer(
 def _check_word(extension: Extension, user: User, verdict: str, reason: str) -> None:
     if not user.may(Permission.DECIDE):
         raise NotYours(_("This account lacks the right to decide about requests."))
-    if extension.claim_request.requester_id == user.pk:
-        raise NotYours(_("Nobody decides about a request of their own; ask another."))
+    check_others(user, extension.claim_request.requester)
     if extension.role and extension.role not in user.roles:
         raise NotYours(
             _("Only people with the role %(role)s decide about this one.")
@@ -230,11 +230,7 @@ def _tell(extension: Extension, event: str, people: Iterable[User]) -> None:
         event,
         subject=subject_of(claim_request.plan),
         tenant=claim_request.tenant,
-        people=[each for each in people if _is_told(event, each, claim_request)],
+        people=list(people),
         payload=payload,
         url=reverse("approvals:extension", args=[claim_request.public_id]),
     )
-
-
-def _is_told(event: str, person: User, claim_request: ClaimRequest) -> bool:
-    return event != "approval.requested" or person.pk != claim_request.requester_id

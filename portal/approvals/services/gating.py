@@ -17,7 +17,7 @@ from inventory.domain.quantity import BadQuantity, parse_quantity
 from portal.accounts.domain.roles import Permission
 from portal.approvals.domain.policy import Asked, Effect, Rule, judge
 from portal.approvals.models import Approval, Decision
-from portal.approvals.queries.policies import deciders, policy_in_force
+from portal.approvals.queries.policies import deciders_about, policy_in_force
 from portal.approvals.services.telling import tell_deciders
 from portal.approvals.services.wording import (
     needs_text,
@@ -46,8 +46,7 @@ class ApprovalGate:
         rule = judgement.rule
         people = [
             person.username
-            for person in deciders(rule.role, rule.group)
-            if person.pk != wish.user.pk
+            for person in deciders_about(wish.user, rule.role, rule.group)
         ]
         detail = {
             "rule": rule.name,
@@ -125,8 +124,8 @@ class ApprovalGate:
             % {"have": approval.approved_count, "needed": approval.needed}
         ]
         if claim_request.state == State.PENDING_APPROVAL:
-            people = deciders(approval.role, approval.group).exclude(
-                pk=claim_request.requester_id
+            people = deciders_about(
+                claim_request.requester, approval.role, approval.group
             )
             said = [needs_text(approval.needed, [p.username for p in people]), *said]
         return Standing(
@@ -160,12 +159,14 @@ class ApprovalGate:
 
 def _standing_approvals(approval: Approval) -> list[Decision]:
     """Return the approvals that count now: by others, who may still decide."""
-    requester = approval.claim_request.requester_id
+    requester = approval.claim_request.requester
     rows = approval.decisions.select_related("person").filter(
         verdict=Decision.Verdict.APPROVE, digest=approval.digest
     )
     if approval.group:
         rows = rows.filter(person__tenants__name=approval.group)
+    if requester.service_of_id is not None:
+        rows = rows.exclude(person__tenants=requester.service_of_id)
     return [
         one
         for one in rows.exclude(person=requester)

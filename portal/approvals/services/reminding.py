@@ -11,7 +11,7 @@ from claims.domain.lifecycle import State
 from claims.models import ClaimRequest
 from claims.services.moving import subject_of
 from portal.approvals.models import Approval
-from portal.approvals.queries.policies import deciders
+from portal.approvals.queries.policies import deciders_about
 from portal.notices.models import Notice
 from portal.notices.services.announce import announce
 
@@ -26,7 +26,11 @@ def remind_undecided(*, now: datetime) -> int:
     """Remind those who decide of what half of its time is over for, once; count it."""
     rows = Approval.objects.filter(
         is_open=True, claim_request__state=State.PENDING_APPROVAL, decide_by__gt=now
-    ).select_related("claim_request__plan__cluster", "claim_request__tenant")
+    ).select_related(
+        "claim_request__plan__cluster",
+        "claim_request__tenant",
+        "claim_request__requester",
+    )
     told = 0
     for approval in rows:
         half = approval.created_at + (approval.decide_by - approval.created_at) / 2
@@ -54,9 +58,8 @@ def remind_undecided(*, now: datetime) -> int:
 
 def _undecided(approval: Approval) -> list[User]:
     decided = approval.decisions.filter(digest=approval.digest)
-    people = deciders(approval.role, approval.group).exclude(
-        pk=approval.claim_request.requester_id
-    )
+    requester = approval.claim_request.requester
+    people = deciders_about(requester, approval.role, approval.group)
     return list(people.exclude(pk__in=decided.values("person")))
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from django.urls import reverse
 
 from claims.services.moving import subject_of
-from portal.approvals.queries.policies import deciders
+from portal.approvals.queries.policies import deciders, deciders_about
 from portal.core.wake import notify
 from portal.notices.services.announce import announce
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 def tell_deciders(approval: Approval) -> None:
     """Ask each person who may decide about an approval, on commit."""
     _tell_pages(approval)
-    people = deciders(approval.role, approval.group)
-    asked = people.exclude(pk=approval.claim_request.requester_id)
+    requester = approval.claim_request.requester
+    asked = deciders_about(requester, approval.role, approval.group)
     _announce("approval.requested", approval, list(asked), {})
 
 

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from portal.approvals.domain.policy import Effect, Judgement, Policy, Reason, Rule
-from portal.approvals.queries.policies import deciders
+from portal.approvals.queries.policies import deciders_about
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,9 +81,8 @@ def standing_sentences(approval: Approval) -> tuple[str, ...]:
     rule = Rule.from_document(approval.rule)
     judgement = Judgement(rule, tuple(Reason(**each) for each in approval.reasons))
     policy = Policy(approval.policy_version, ())
-    people = deciders(approval.role, approval.group).exclude(
-        pk=approval.claim_request.requester_id
-    )
+    requester = approval.claim_request.requester
+    people = deciders_about(requester, approval.role, approval.group)
     return ruling_sentences(policy, judgement, [each.username for each in people])
 
 

@@ -13,11 +13,13 @@ from django.utils import timezone
 from claims.domain.lifecycle import State
 from claims.models import ClaimPlan, ClaimRequest
 from claims.services.ending import cancel
+from claims.services.gate import NotApproved
 from claims.services.submit import SubmitRefused
 from claims.services.working import sweep, work_on
 from inventory.domain.kinds import BY_NAME
 from inventory.gateways.errors import NotFound
 from portal.accounts.models import Membership, Tenant, User
+from portal.accounts.services import make_service_account
 from portal.approvals.domain.policy import Effect, Rule
 from portal.approvals.models import Approval, Decision
 from portal.approvals.queries.inbox import in_tab, waiting_for
@@ -27,6 +29,7 @@ from portal.approvals.services.deciding import (
     ReasonMissing,
     TooLate,
 )
+from portal.approvals.services.gating import ApprovalGate
 from portal.approvals.services.policies import store_policy
 from portal.notices.models import Notice
 
@@ -102,6 +105,27 @@ def test_nobody_decides_about_their_own(asked, say, ada, ben, dora):
     with pytest.raises(NotYours, match="of their own"):
         say(claim_request, ada)
     assert not waiting_for(ada).exists()
+
+
+def test_members_do_not_decide_about_their_teams_service_account(
+    asked, say, ada, ben, dora
+):
+    team = ada.tenants.get()
+    robot = make_service_account(tenant=team, name="nightly")
+    claim_request = asked(user=robot)
+    say(claim_request, ben)
+    Membership.objects.create(user=ben, tenant=team)
+
+    assert not waiting_for(ben).exists()
+    assert waiting_for(dora).get().claim_request == claim_request
+    say(claim_request, dora)
+    # What Ben said before he was one of them counts no longer.
+    with pytest.raises(NotApproved):
+        ApprovalGate().check_apply(claim_request, now=timezone.now())
+    with pytest.raises(SubmitRefused, match=r"too few people .*\(dora@platform\)"):
+        asked(user=robot)
+    with pytest.raises(NotYours, match="own team's service account"):
+        say(claim_request, ben)
 
 
 def test_others_without_the_right_do_not_decide(asked, say, cleo, eli):

@@ -11,6 +11,7 @@ from claims.domain.lifecycle import State
 from claims.models import ClaimRequest
 from inventory.models import KubeObject
 from portal.accounts.models import Membership, Tenant
+from portal.accounts.services import make_service_account
 from portal.approvals.domain.policy import Effect, Rule
 from portal.approvals.models import Approval, Decision, Extension, IdleClaim
 from portal.approvals.queries.inbox import extensions_for
@@ -152,6 +153,37 @@ def test_members_of_the_group_alone_decide_whether_it_is_longer(
     with pytest.raises(NotYours, match="members of the team gpu-review"):
         say_on_longer(made, user=dora, now=timezone.now(), **said)
     say_on_longer(made, user=ben, now=timezone.now(), **said)
+    made.refresh_from_db()
+    assert made.state == Extension.State.GRANTED
+
+
+def test_of_a_teams_service_account_others_decide_whether_it_is_longer(
+    granted, ada, ben, dora
+):
+    team = ada.tenants.get()
+    robot = make_service_account(tenant=team, name="nightly")
+    row = granted(user=robot)
+    Membership.objects.create(user=ben, tenant=team)
+    wish = {
+        "user": robot,
+        "until": row.expires_at + HOUR,
+        "reason": "Not done.",
+        "request_id": "x",
+        "now": timezone.now(),
+    }
+    with pytest.raises(NotExtended, match=r"too few people .*\(dora@platform\)"):
+        ask_longer(row, **wish)
+    rules = [Rule(name="one", effect=Effect.APPROVE, approvals=1)]
+    store_policy(rules, by="dora@platform", note="", now=timezone.now())
+    made = ask_longer(row, **wish)
+
+    told = Notice.objects.filter(event="approval.requested").latest("pk")
+    assert [each.person for each in told.receipts.all()] == [dora]
+    assert (list(extensions_for(ben)), list(extensions_for(dora))) == ([], [made])
+    said = {"verdict": "approve", "reason": "", "request_id": "x"}
+    with pytest.raises(NotYours, match="own team's service account"):
+        say_on_longer(made, user=ben, now=timezone.now(), **said)
+    say_on_longer(made, user=dora, now=timezone.now(), **said)
     made.refresh_from_db()
     assert made.state == Extension.State.GRANTED
 
