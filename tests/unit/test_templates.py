@@ -8,6 +8,11 @@ from pathlib import Path
 import pytest
 
 TEMPLATES = Path(__file__).parents[2] / "templates"
+PART = re.compile(
+    r"{% partialdef ([\w-]+) inline %}(.*?){% endpartialdef \1 %}", re.DOTALL
+)
+REFRESHES = re.compile(r'hx-trigger="[^"]*(?:sse:|every )')
+TYPED = re.compile(r'<(?:textarea|select|input(?![^>]*type="hidden"))[^>]*>')
 SCROLLS = re.compile(r'<div class="(?:[^"]* )?scroll(?: [^"]*)?"[^>]*>')
 
 
@@ -19,3 +24,12 @@ def test_what_scrolls_can_be_scrolled_from_the_keyboard_and_has_a_name(path):
         assert 'tabindex="0"' in found, found
         assert 'role="group"' in found, found
         assert re.search(r"aria-label(ledby)?=", found), found
+
+
+@pytest.mark.parametrize(
+    "path", sorted(TEMPLATES.rglob("*.html")), ids=lambda p: p.stem
+)
+def test_what_refreshes_itself_holds_no_field_that_is_typed_into(path):
+    for _, part in PART.findall(path.read_text()):
+        if REFRESHES.search(part):
+            assert TYPED.findall(part) == []
