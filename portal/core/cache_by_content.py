@@ -45,13 +45,26 @@ class ContentCache(Generic[T]):
             while len(self._kept) > self.most:
                 self._kept.popitem(last=False)
 
-    def get(self, asked: Any, make: Callable[[], T]) -> T:
-        """Return the kept answer to what is asked, or a new one, kept from now on."""
+    def get(
+        self,
+        asked: Any,
+        make: Callable[[], T],
+        *,
+        is_worth: Callable[[T], bool] | None = None,
+    ) -> T:
+        """Return the kept answer to what is asked, or a new one, kept from now on.
+
+        Args:
+            asked: what JSON can hold.
+            make: finds the answer out.
+            is_worth: whether a new answer is worth keeping; each is by default.
+        """
         key = content_key(asked)
         found = self.find(key)
         if found is None:
             found = make()
-            self.keep(key, found)
+            if is_worth is None or is_worth(found):
+                self.keep(key, found)
         return found
 
     def clear(self) -> None:

@@ -100,9 +100,12 @@ def budgets_breached(
         raise CannotBudget(need.problem)
     claim = _held(cluster, review, need)
     tenant = budgets[0].tenant
+    # Before the lock, since the engine is asked. What is let through from then on is
+    # looked up under it.
+    counted = _ledger(tenant, budgets, now)
     with transaction.atomic():
         _lock(tenant)
-        ledger = _with_admitted(_ledger(tenant, budgets, now), review, now)
+        ledger = _with_admitted(counted, review, now)
         judged = judged_with(budgets, ledger, claim, now=now)
         breaches = [b for budget, each in judged for b in _over(rule, budget, each)]
         is_made = review.kind == CLAIM and review.object_uid and not review.dry_run

@@ -102,7 +102,13 @@ def exact_severity(cluster: Cluster, review: Review) -> int | None:
     name = str(first.get("deviceClassName") or "")
     asked = devices_asked(review.body)
     key = [cluster.pk, cluster.revision, name, asked]
-    return _severities.get(key, lambda: (_severity(cluster, name, asked),))[0]
+    found = _severities.get(
+        key,
+        lambda: (_severity(cluster, name, asked),),
+        # What is not known may be known in a moment, as when the engine was away.
+        is_worth=lambda found: found[0] is not None,
+    )
+    return found[0]
 
 
 def _severity(cluster: Cluster, name: str, asked: int) -> int | None:

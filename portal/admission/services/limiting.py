@@ -12,19 +12,17 @@ from portal.admission.domain.review import CLAIM
 from portal.admission.models import AdmittedClaim
 from portal.admission.services.approved import living
 from portal.approvals.services.gating import devices_asked
-from portal.budgets.services.needing import need_in
-from portal.core.cache_by_content import ContentCache
+from portal.budgets.services.needing import need_known, need_lately, needs_lately
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from inventory.models import Cluster
     from portal.admission.domain.review import Review
+    from portal.budgets.services.needing import Need
 
 Json = dict[str, Any]
-
-_amounts: ContentCache[Amounts] = ContentCache(seconds=30, most=5_000)
 
 
 def limits_breached(
@@ -32,10 +30,14 @@ def limits_breached(
 ) -> list[Breach]:
     """Return the limits that a claim would break; else count it, if it is made."""
     needs_vram = rule.params.get("vramGib") is not None
-    asked = amounts_of(cluster, review.body, needs_vram=needs_vram)
+    needs: dict[str, Need] | None = None
+    asked = Amounts(devices_asked(review.body), 0, 1)
+    if needs_vram:
+        asked = _amounts(review.body, need_lately(cluster, review.body))
+        needs = _needs(cluster, review)
     with transaction.atomic():
         _lock(cluster, review.namespace)
-        held = _held(cluster, review, now, needs_vram=needs_vram)
+        held = _held(cluster, review, now, needs)
         breaches = list(limit_breaches(rule, review.namespace, held, asked))
         is_made = review.kind == CLAIM and review.object_uid and not review.dry_run
         if is_made and not breaches:
@@ -79,33 +81,56 @@ def count_in(
     )
 
 
-def amounts_of(cluster: Cluster, body: Json, *, needs_vram: bool) -> Amounts:
-    """Return what a claim asks for at most; its memory only where it is needed."""
-    key = (cluster.pk, needs_vram, body.get("spec"))
-    return _amounts.get(key, lambda: _amounts_of(cluster, body, needs_vram=needs_vram))
+def _amounts(body: Json, need: Need) -> Amounts:
+    amounts = need.amounts
+    vram = None if amounts.vram_at_least else amounts.vram
+    return Amounts(devices_asked(body), vram, 1)
 
 
-def _amounts_of(cluster: Cluster, body: Json, *, needs_vram: bool) -> Amounts:
-    devices = devices_asked(body)
-    if not needs_vram:
-        return Amounts(devices, 0, 1)
-    need = need_in(cluster, {**body, "kind": CLAIM}).amounts
-    return Amounts(devices, None if need.vram_at_least else need.vram, 1)
+def _needs(cluster: Cluster, review: Review) -> dict[str, Need]:
+    """Return what each other claim of a namespace takes, by its uid.
+
+    Asked before the lock is taken: under it nobody is. A claim that the inventory has
+    seen since then counts as it says itself.
+    """
+    seen = _seen(cluster, review)
+    return dict(zip(seen, needs_lately(cluster, seen.values()), strict=True))
+
+
+def _seen(cluster: Cluster, review: Review) -> dict[str, Json]:
+    """Return the other claims of a namespace, as the inventory has them, by uid."""
+    rows = KubeObject.objects.filter(
+        cluster=cluster, kind=CLAIM, namespace=review.namespace, deleted_at=None
+    )
+    return dict(rows.exclude(uid=review.object_uid).values_list("uid", "body"))
 
 
 def _held(
-    cluster: Cluster, review: Review, now: datetime, *, needs_vram: bool
+    cluster: Cluster,
+    review: Review,
+    now: datetime,
+    needs: Mapping[str, Need] | None,
 ) -> Amounts:
-    """Return what a namespace's claims ask for: those seen, and those on their way."""
-    bodies = KubeObject.objects.filter(
-        cluster=cluster, kind=CLAIM, namespace=review.namespace, deleted_at=None
-    ).values_list("uid", "body")
-    seen = {uid: body for uid, body in bodies if uid != review.object_uid}
-    each = [amounts_of(cluster, body, needs_vram=needs_vram) for body in seen.values()]
+    """Return what a namespace's claims ask for: those seen, and those on their way.
+
+    Args:
+        cluster: where.
+        review: of one more, which does not count here.
+        now: the moment.
+        needs: what claims take; None where their memory is of no interest.
+    """
+    seen = _seen(cluster, review)
+    if needs is None:
+        each = [Amounts(devices_asked(body), 0, 1) for body in seen.values()]
+    else:
+        each = [
+            _amounts(body, needs.get(uid) or need_known(cluster, body))
+            for uid, body in seen.items()
+        ]
     rows = AdmittedClaim.objects.filter(cluster=cluster, namespace=review.namespace)
     rows = rows.exclude(uid__in=[*seen, review.object_uid])
     each += [
-        Amounts(row.devices, row.vram if needs_vram else 0, 1)
+        Amounts(row.devices, row.vram if needs is not None else 0, 1)
         for row in rows.filter(pk__in=living(rows, cluster, now))
     ]
     memory = [one.vram for one in each]

@@ -20,7 +20,7 @@ from portal.budgets.domain.limits import NONE, Figure, Taken, figures, month_of
 from portal.budgets.queries.budgets import open_bookings, taken
 from portal.budgets.queries.hours import hours_held
 from portal.budgets.queries.use import Held, held_by_tenant
-from portal.budgets.services.needing import need_lately
+from portal.budgets.services.needing import needs_lately
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -87,15 +87,19 @@ def _waiting(spaces: frozenset[tuple[str, str]]) -> tuple[list[Held], list[str]]
             namespace__in=by_cluster[cluster.name],
             deleted_at=None,
         )
-        for uid, namespace, name, body in rows.values_list(
-            "uid", "namespace", "name", "body"
-        ):
-            uids.append(uid)
-            if not (body.get("status") or {}).get("allocation"):
-                amounts = need_lately(cluster, body).amounts
-                request = request_id_of({"metadata": body.get("metadata") or {}})
-                one = Held(cluster.name, namespace, name, request, amounts, waits=True)
-                held.append(one)
+        found = list(rows.values_list("uid", "namespace", "name", "body"))
+        uids += [uid for uid, *_more in found]
+        waiting = [
+            (namespace, name, body)
+            for _uid, namespace, name, body in found
+            if not (body.get("status") or {}).get("allocation")
+        ]
+        needs = needs_lately(cluster, [body for *_names, body in waiting])
+        for (namespace, name, body), need in zip(waiting, needs, strict=True):
+            request = request_id_of({"metadata": body.get("metadata") or {}})
+            held.append(
+                Held(cluster.name, namespace, name, request, need.amounts, waits=True)
+            )
     return held, uids
 
 

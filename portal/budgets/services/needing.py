@@ -14,11 +14,11 @@ from inventory.queries.cards import fleet_of
 from inventory.services.engines import engine_for
 from portal.budgets.domain.amounts import NOTHING, Amounts, Size
 from portal.budgets.domain.needs import UNKNOWN, need_of
-from portal.core.cache_by_content import ContentCache
+from portal.core.cache_by_content import ContentCache, content_key
 from portal.core.errors import PortalError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from claims.domain.checks.asks import Ask
     from claims.domain.checks.world import World
@@ -29,19 +29,71 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What a claim can take at most; `problem` says why more is not known."""
+    """What a claim can take at most.
+
+    Attributes:
+        amounts: as far as they are known.
+        problem: why more is not known.
+        passes: more may be known in a moment, as when the engine was away.
+    """
 
     amounts: Amounts
     problem: str = ""
+    passes: bool = False
 
 
 _lately: ContentCache[Need] = ContentCache(seconds=30, most=5_000)
 
 
 def need_lately(cluster: Cluster, claim: Mapping[str, Any]) -> Need:
-    """Return `need_in` of a claim, as it was at most half a minute ago."""
-    key = (cluster.pk, claim.get("spec"))
-    return _lately.get(key, lambda: need_in(cluster, {**claim, "kind": CLAIM}))
+    """Return `need_in` of a claim, as it was at most half a minute ago.
+
+    What stands in its way for a moment is kept for none.
+    """
+    return _lately.get(
+        _key(cluster, claim),
+        lambda: need_in(cluster, {**claim, "kind": CLAIM}),
+        is_worth=lambda need: not need.passes,
+    )
+
+
+def need_known(cluster: Cluster, claim: Mapping[str, Any]) -> Need:
+    """Return `need_lately` where it was asked lately, else what the claim says itself.
+
+    Nobody is asked: it is for whoever holds a lock.
+    """
+    found = _lately.find(content_key(_key(cluster, claim)))
+    return found or _said_in({**claim, "kind": CLAIM})
+
+
+def needs_lately(
+    cluster: Cluster, claims: Iterable[Mapping[str, Any]]
+) -> Iterator[Need]:
+    """Return `need_lately` of each claim.
+
+    Once the engine has failed, the others are not asked for: each would wait as long.
+    """
+    asks = need_lately
+    for claim in claims:
+        need = asks(cluster, claim)
+        if need.passes:
+            asks = need_known
+        yield need
+
+
+def forget() -> None:
+    """Ask anew from now on, in this process."""
+    _lately.clear()
+
+
+def _key(cluster: Cluster, claim: Mapping[str, Any]) -> tuple[int, Any]:
+    return cluster.pk, claim.get("spec")
+
+
+def _said_in(body: Mapping[str, Any]) -> Need:
+    """Return what a claim says itself of what it takes."""
+    body = dict(body)
+    return Need(UNKNOWN if shape_findings(body) else need_of(asked_of(body), {}))
 
 
 def need_in(cluster: Cluster, manifest: Mapping[str, Any]) -> Need:
@@ -61,7 +113,7 @@ def need_in(cluster: Cluster, manifest: Mapping[str, Any]) -> Need:
         fleet = fleet_of(cluster)
         sizes = {ask.name: _sizes(ask, engine, world, fleet) for ask in asks}
     except PortalError as error:
-        return Need(need_of(asked, {}), error.message)
+        return Need(need_of(asked, {}), error.message, passes=not error.permanent)
     return Need(need_of(asked, sizes))
 
 
