@@ -1,7 +1,8 @@
 """Kubeconfigs: read, checked, made to stand alone, and turned into connections.
 
-TLS, tokens, client certificates and exec plugins are the `kubernetes` package's
-own loader's business; it is imported when first needed, since that takes a second.
+TLS, tokens and client certificates are the `kubernetes` package's own loader's
+business; it is imported when first needed, since that takes a second. Programs that
+give credentials are run by `exec_credentials.py`.
 """
 
 from __future__ import annotations
@@ -92,18 +93,12 @@ def _load_in_cluster(configuration: Any) -> None:
 
 
 def _load(kubeconfig: str, context: str, configuration: Any) -> None:
-    from kubernetes.config.kube_config import KubeConfigLoader
+    from inventory.gateways.exec_credentials import Loader
 
-    parsed = parse(kubeconfig)
-    loader = KubeConfigLoader(  # type: ignore[no-untyped-call]
-        parsed, active_context=context or None
+    loader = Loader(  # type: ignore[no-untyped-call]
+        parse(kubeconfig), active_context=context or None
     )
     loader.load_and_set(configuration)  # type: ignore[no-untyped-call]
-    user = _entry(parsed, "users", _chosen(parsed, context).get("user", ""), "user")
-    if "exec" in user and not (configuration.api_key or configuration.cert_file):
-        raise ValueError(
-            f"its program {user['exec'].get('command')!r} gives no credentials"
-        )
 
 
 def parse(text: str) -> dict[str, Any]:

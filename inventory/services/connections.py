@@ -35,8 +35,19 @@ class _Known:
     at: float
 
 
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    error: PortalError
+    made: tuple[int, str, str]
+    at: float
+
+
 _known: dict[int, _Known] = {}
+_failed: dict[int, _Failed] = {}
+# Making a connection may run a program, which may hang: one cluster's must not hold up
+# the others', so each has a lock of its own. The first guards these dictionaries alone.
 _lock = threading.Lock()
+_making: dict[int, threading.Lock] = {}
 
 
 def kube_for(cluster: Cluster, identity: Identity) -> Kube:
@@ -59,17 +70,43 @@ def _connection(cluster: Cluster) -> Connection:
     if cluster.kind == Cluster.Kind.OFFLINE:
         raise NoServer(Said("cluster.offline", {"cluster": cluster.name}))
     made = (os.getpid(), cluster.kubeconfig_encrypted, cluster.context)
+    asked_at = time.monotonic()
     with _lock:
-        known = _known.get(cluster.pk)
-        if known and known.made == made and not _is_old(known):
-            return known.connection
+        if found := _found(cluster.pk, made):
+            return found
+        making = _making.setdefault(cluster.pk, threading.Lock())
+    with making:
+        with _lock:
+            if found := _found(cluster.pk, made):
+                return found
+            failed = _failed.get(cluster.pk)
+        # Whoever waited for one that failed does not wait for another as well.
+        if failed and failed.made == made and failed.at > asked_at:
+            raise failed.error
+        return _made(cluster, made)
+
+
+def _found(key: int, made: tuple[int, str, str]) -> Connection | None:
+    known = _known.get(key)
+    if known and known.made == made and not _is_old(known):
+        return known.connection
+    return None
+
+
+def _made(cluster: Cluster, made: tuple[int, str, str]) -> Connection:
+    try:
         connection = connect(
             cluster.name,
             secrets.decrypt(cluster.kubeconfig_encrypted),
             context=cluster.context,
         )
+    except PortalError as error:
+        with _lock:
+            _failed[cluster.pk] = _Failed(error, made, time.monotonic())
+        raise
+    with _lock:
         _known[cluster.pk] = _Known(connection, made, time.monotonic())
-        return connection
+    return connection
 
 
 def _is_old(known: _Known) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+from pathlib import Path
 
 import pytest
 
@@ -148,8 +149,72 @@ def test_an_exec_plugin_gives_the_token(tmp_path):
     headers = _headers(connection, Call("GET", "/"), [])
     assert headers["Authorization"] == "Bearer from-plugin"
     parsed["users"][0]["user"]["exec"]["command"] = "/bin/false"
-    with pytest.raises(errors.BadKubeconfig, match="gives no credentials"):
+    with pytest.raises(errors.BadKubeconfig, match="gives no credentials: it ended"):
         connect("demo", json.dumps(parsed))
+
+
+def running(tmp_path, script, **more):
+    """Return a kubeconfig whose program is a shell script."""
+    plugin = tmp_path / "plugin"
+    plugin.write_text(f"#!/bin/sh\n{script}\n")
+    plugin.chmod(0o700)
+    version = "client.authentication.k8s.io/v1"
+    parsed = json.loads(kubeconfig())
+    parsed["users"][0]["user"] = {
+        "exec": {"apiVersion": version, "command": str(plugin), **more}
+    }
+    return json.dumps(parsed)
+
+
+def test_an_exec_plugin_that_hangs_is_ended_with_its_own(tmp_path, monkeypatch):
+    from inventory.gateways import exec_credentials
+
+    monkeypatch.setattr(exec_credentials, "SECONDS", 0.3)
+    script = f"sleep 300 & echo $! >{tmp_path}/child; echo $$ >{tmp_path}/own; wait"
+
+    with pytest.raises(errors.BadKubeconfig, match=r"did not end within 0\.3 seconds"):
+        connect("demo", running(tmp_path, script))
+
+    for name in ("own", "child"):
+        status = Path(f"/proc/{(tmp_path / name).read_text().strip()}/status")
+        # Whoever adopts it may not have looked yet.
+        assert not status.exists() or "State:\tZ" in status.read_text()
+
+
+@pytest.mark.parametrize(
+    ("printed", "says"),
+    [
+        ("nothing", "gives no credentials"),
+        ('{"kind": "ExecCredential", "status": {"token": "x"}}', "does not speak"),
+        (
+            '{"apiVersion": "client.authentication.k8s.io/v1", "status": {}}',
+            "gives no credentials",
+        ),
+    ],
+)
+def test_an_exec_plugin_that_gives_nothing_is_said(tmp_path, printed, says):
+    with pytest.raises(errors.BadKubeconfig, match=says):
+        connect("demo", running(tmp_path, f"echo '{printed}'"))
+
+
+def test_an_exec_plugin_is_told_of_the_cluster_and_renews_its_token(tmp_path):
+    answer = (
+        '{"apiVersion": "client.authentication.k8s.io/v1", "status": {"token":'
+        ' "t%s", "expirationTimestamp": "2020-01-01T00:00:00Z"}}'
+    )
+    script = (
+        f'echo "$KUBERNETES_EXEC_INFO" >{tmp_path}/told; echo x >>{tmp_path}/runs;'
+        f" printf '{answer}' $(wc -l <{tmp_path}/runs)"
+    )
+    connection = connect("demo", running(tmp_path, script, provideClusterInfo=True))
+
+    # It has run out at once, so that each call has it run again.
+    first = _headers(connection, Call("GET", "/"), [])["Authorization"]
+
+    assert first == "Bearer t2"
+    told = json.loads((tmp_path / "told").read_text())
+    assert told["spec"]["cluster"]["server"]
+    assert told["spec"]["interactive"] is False
 
 
 @pytest.mark.parametrize(
