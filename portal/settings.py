@@ -254,8 +254,9 @@ CELERY_BROKER_URL = _BROKER
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 # No time limits: threads, which our workers run tasks in, cannot be ended from outside.
-# Every call that leaves a task has a time-out of its own instead, and a lease that runs
-# out gives the row to another worker; see docs/runbook.md.
+# Every call that leaves a task ends by itself instead, however slowly it is answered
+# (portal/core/deadlines.py), and a lease that runs out gives the row to another worker;
+# see docs/runbook.md.
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True

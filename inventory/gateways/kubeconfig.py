@@ -77,9 +77,17 @@ def connect(cluster: str, kubeconfig: str, *, context: str = "") -> Connection:
         configuration.retries = False
         configuration.keep_alive = True
         configuration.connection_pool_maxsize = POOL_SIZE
-        return Connection(cluster, ApiClient(configuration))
+        return Connection(cluster, _timed(ApiClient(configuration)))
     except (ConfigException, OSError, ValueError, TypeError, AttributeError) as error:
         raise BadKubeconfig(_refusal(str(error))) from error
+
+
+def _timed(client: ApiClient) -> ApiClient:
+    """Have a client's answers end in time, see `portal.core.deadlines`."""
+    from inventory.gateways.timed_pools import POOLS
+
+    client.rest_client.pool_manager.pool_classes_by_scheme = POOLS
+    return client
 
 
 def _load_in_cluster(configuration: Any) -> None:

@@ -25,6 +25,7 @@ from inventory.gateways.errors import (
     shortened,
 )
 from inventory.gateways.package import load_package
+from portal.core.deadlines import within
 from portal.core.sentences import Said
 
 if TYPE_CHECKING:
@@ -56,7 +57,9 @@ class Call:
         query: parameters; those with an empty value are left out.
         body: what to send as JSON.
         content_type: of the body.
-        seconds: the longest silence while its answer is read.
+        seconds: the longest silence while its answer is read. All of the answer
+            may take twice as long; that of a watch, which ends by itself, only begins
+            within that.
     """
 
     method: str
@@ -75,9 +78,10 @@ def call(
     Raises:
         KubeError: Any answer but 2xx, or none.
     """
-    response = send(connection, wanted, headers)
-    with answering(connection):
-        text = response.response.data
+    with within(2 * wanted.seconds):
+        response = _sent(connection, wanted, headers)
+        with answering(connection):
+            text = response.response.data
     decoded = _decoded(text)
     if decoded is None:
         raise ClusterUnavailable(
@@ -94,6 +98,13 @@ def send(
     Raises:
         KubeError: Any answer but 2xx, or none.
     """
+    with within(2 * wanted.seconds):
+        return _sent(connection, wanted, headers)
+
+
+def _sent(
+    connection: Connection, wanted: Call, headers: Iterable[tuple[str, str]]
+) -> Any:
     query = {key: value for key, value in wanted.query.items() if value}
     url = connection.client.configuration.host + wanted.path
     url += "?" + urlencode(query) if query else ""

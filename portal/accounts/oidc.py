@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import jwt
@@ -78,11 +79,19 @@ class Backend(OIDCAuthenticationBackend):  # type: ignore[misc]
         """Return the claims of a token that the provider signed for this portal."""
         return _for_us(super().verify_token(token, **kwargs))
 
+    def get_token(self, payload: dict[str, Any]) -> dict[str, Any]:
+        """Return what the provider gives for a code."""
+        # Looked up here, so that two exchanges do not share one's time.
+        provider.document()
+        found: dict[str, Any] = provider.in_time(partial(super().get_token, payload))
+        return found
+
     def get_userinfo(
         self, access_token: str, id_token: str, payload: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Return the claims of both, which must be about one person."""
-        info = super().get_userinfo(access_token, id_token, payload)
+        ask = super().get_userinfo
+        info = provider.in_time(lambda: ask(access_token, id_token, payload))
         if info.get("sub") != payload["sub"]:
             raise SuspiciousOperation("userinfo is about somebody else")
         return {**payload, **info}

@@ -6,7 +6,7 @@ What it says is kept in the cache for a while; where the cache is away it is ask
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx
 import structlog
@@ -14,14 +14,23 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from mozilla_django_oidc.utils import import_from_settings
 
+from portal.core.deadlines import Slots
 from portal.core.errors import PortalError
 from portal.core.kept import is_first, keep, recall
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
 
 logger = structlog.get_logger(__name__)
 
 Json = dict[str, Any]
 
 KEPT_SECONDS = 10 * 60
+# A whole exchange with it, which settings.OIDC_TIMEOUT does not bound.
+ANSWER_SECONDS = 10.0
+_asking = Slots(8, "sign-in-provider")
 # Keys are not fetched anew more often, whatever keys tokens name.
 FRESH_SECONDS = 10
 # mozilla-django-oidc's names of what discovery says.
@@ -91,15 +100,30 @@ def _kept(address: str, *, fresh: bool) -> Json:
 
 def _fetched(address: str) -> Json:
     try:
-        answer = httpx.get(address, timeout=settings.OIDC_TIMEOUT)
+        answer = _asking.run(
+            lambda: httpx.get(address, timeout=settings.OIDC_TIMEOUT), ANSWER_SECONDS
+        )
         answer.raise_for_status()
         found = answer.json()
-    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+    except (httpx.HTTPError, httpx.InvalidURL, TimeoutError, ValueError) as error:
         logger.warning("the provider is away", address=address, error=str(error))
         raise _down() from error
     if not isinstance(found, dict):
         raise _down()
     return found
+
+
+def in_time(exchange: Callable[[], T]) -> T:
+    """Return what an exchange with the provider gives, or raise what it raises.
+
+    Raises:
+        ProviderDown: It takes too long.
+    """
+    try:
+        return _asking.run(exchange, ANSWER_SECONDS)
+    except TimeoutError as error:
+        logger.warning("the provider takes too long", error=str(error))
+        raise _down() from error
 
 
 def _down() -> ProviderDown:

@@ -20,6 +20,7 @@ import httpx
 from django.conf import settings
 from django.utils.translation import gettext as _
 
+from portal.core.deadlines import Slots, TimedTransport
 from portal.core.errors import PortalError
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 IpAddress = IPv4Address | IPv6Address
 
 LONGEST = 500
+# Names are resolved by the system, which cannot be told to stop.
+RESOLVE_SECONDS = 5.0
+_resolving = Slots(8, "resolving")
 # Metadata services that lie outside the link-local range (Alibaba, AWS, Oracle).
 _METADATA = frozenset(
     map(ip_address, ("100.100.100.200", "fd00:ec2::254", "192.0.0.192"))
@@ -72,13 +76,14 @@ def check_address(url: str, *, public: bool = False) -> None:
 
 
 def outward_client(
-    url: str, *, timeout: float, public: bool = False, **more: Any
+    url: str, *, timeout: float, seconds: float, public: bool = False, **more: Any
 ) -> httpx.Client:
     """Return a client that speaks to one address's host alone, at its checked IP.
 
     Args:
         url: the address, as a person gave it; relative requests go below it.
-        timeout: seconds for each of connecting, sending and reading.
+        timeout: of each silence, in seconds.
+        seconds: that each exchange may take in all, once the host has its IP.
         public: see `check_address`.
         more: further arguments of `httpx.Client`, such as headers.
 
@@ -89,7 +94,7 @@ def outward_client(
     return httpx.Client(
         base_url=target.url,
         timeout=timeout,
-        transport=_Pinned(target),
+        transport=_Pinned(target, seconds),
         trust_env=False,
         follow_redirects=False,
         **more,
@@ -145,9 +150,7 @@ def _no_address(url: str) -> AddressRefused:
 
 def _resolved(url: httpx.URL) -> Iterator[IpAddress]:
     try:
-        found = socket.getaddrinfo(
-            url.host, _port(url), type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP
-        )
+        found = _resolving.run(lambda: _asked(url), RESOLVE_SECONDS)
     except (OSError, UnicodeError) as error:
         raise AddressUnknown(
             _("The host %(host)s is not known: check its spelling.")
@@ -155,6 +158,12 @@ def _resolved(url: httpx.URL) -> Iterator[IpAddress]:
         ) from error
     for *_rest, place in found:
         yield ip_address(str(place[0]).partition("%")[0])
+
+
+def _asked(url: httpx.URL) -> list[Any]:
+    return socket.getaddrinfo(
+        url.host, _port(url), type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP
+    )
 
 
 def _port(url: httpx.URL) -> int:
@@ -199,9 +208,9 @@ def _is_allowed(host: str, ip: IpAddress) -> bool:
 class _Pinned(httpx.BaseTransport):
     """Connects to the checked IP; the host's name stays in Host and in TLS."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target, seconds: float) -> None:
         self._target = target
-        self._inner = httpx.HTTPTransport(retries=0, trust_env=False)
+        self._inner = TimedTransport(seconds)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request to the one host.

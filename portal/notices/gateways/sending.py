@@ -8,9 +8,14 @@ from collections.abc import Mapping
 import httpx
 from django.core.mail import EmailMessage
 
+from portal.core.deadlines import Slots
 from portal.core.outward import AddressRefused, AddressUnknown, outward_client
 
 TIMEOUT_SECONDS = 5.0
+# A whole exchange, however often a byte of it comes.
+POST_SECONDS = 10.0
+MAIL_SECONDS = 30.0
+_mailing = Slots(4, "mailing")
 
 
 class NotSent(Exception):
@@ -40,7 +45,9 @@ def post(address: str, body: bytes, headers: Mapping[str, str]) -> int:
     }
     try:
         with (
-            outward_client(address, timeout=TIMEOUT_SECONDS, public=True) as client,
+            outward_client(
+                address, timeout=TIMEOUT_SECONDS, seconds=POST_SECONDS, public=True
+            ) as client,
             client.stream("POST", address, content=body, headers=given) as answer,
         ):
             return answer.status_code
@@ -63,6 +70,6 @@ def send_mail(address: str, subject: str, text: str) -> None:
     message = EmailMessage(subject, text, to=[address])
     message.extra_headers["Auto-Submitted"] = "auto-generated"
     try:
-        message.send()
+        _mailing.run(message.send, MAIL_SECONDS)
     except (smtplib.SMTPException, OSError) as error:
         raise NotSent("mail") from error

@@ -39,7 +39,7 @@ logger = structlog.get_logger(__name__)
 Channel = Subscription.Channel
 Status = Delivery.Status
 
-# Longer than one attempt takes at its slowest.
+# Longer than one attempt takes at its slowest: see `portal.notices.gateways.sending`.
 LEASE = timedelta(seconds=60)
 # One receiver that is away must not keep the others waiting.
 RECEIVER_PAUSE = timedelta(seconds=20)

@@ -129,7 +129,9 @@ def test_the_client_connects_to_the_checked_ip(resolve, settings, server):
     port, seen = server
     settings.SLICEWISE_OUTWARD_ALLOW = ["prom.example.com"]
     resolve({"prom.example.com": ["127.0.0.1"]})
-    with outward_client(f"http://prom.example.com:{port}/base/", timeout=5) as client:
+    with outward_client(
+        f"http://prom.example.com:{port}/base/", timeout=5, seconds=10
+    ) as client:
         resolve({"prom.example.com": ["203.0.113.9"]})  # it is somewhere else now
         assert client.get("api").status_code == 200
 
@@ -139,7 +141,7 @@ def test_the_client_connects_to_the_checked_ip(resolve, settings, server):
 def test_the_client_follows_no_redirect_and_speaks_to_no_other(settings, server):
     port, seen = server
     settings.SLICEWISE_OUTWARD_ALLOW = ["127.0.0.1"]
-    with outward_client(f"http://127.0.0.1:{port}", timeout=5) as client:
+    with outward_client(f"http://127.0.0.1:{port}", timeout=5, seconds=10) as client:
         assert client.get("/away").status_code == 302
         with pytest.raises(AddressRefused, match="not the host"):
             client.get("http://169.254.169.254/latest")
