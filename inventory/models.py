@@ -55,6 +55,25 @@ class Cluster(models.Model):
         states = [(self.kinds.get(kind) or {}).get("state") for kind in kinds]
         return all(state == "watching" for state in states)
 
+    def state_of(self, kind: str) -> str:
+        """Return how far a kind is read, as the watcher says; "" where it says nothing."""
+        return str((self.kinds.get(kind) or {}).get("state", ""))
+
+    def is_blind_to(self, kind: str) -> bool:
+        """Return whether what is stored of a kind says nothing of what the cluster has.
+
+        So it is where it may not be listed, and until it was listed once; a kind that
+        was listed and fails now is old, not unknown.
+        """
+        if self.kind == self.Kind.OFFLINE or not self.kinds:
+            return False
+        entry = self.kinds.get(kind) or {}
+        state = entry.get("state", "")
+        was_listed = bool(entry.get("resourceVersion"))
+        return state == "forbidden" or (
+            state in ("", "listing", "failing") and not was_listed
+        )
+
 
 class KubeObject(models.Model):
     """One Kubernetes object as it was last seen, in its kind's v1 shape."""

@@ -84,6 +84,7 @@ COLUMNS = (
     "heard_at",
     "failed_at",
     "failure",
+    "kinds",
 )
 
 
@@ -163,9 +164,9 @@ def _may(user: User | AnonymousUser, name: str) -> bool:
 
 @require_GET
 def freshness(request: HttpRequest, cluster: str) -> HttpResponse:
-    """Answer with the badge alone."""
+    """Answer with the badge, and what of the cluster is not seen."""
     row = get_object_or_404(Cluster.objects.only(*COLUMNS), name=cluster)
-    return render(request, "components/freshness.html", {"cluster": row})
+    return render(request, "components/frame_news.html", {"cluster": row})
 
 
 async def revision_of(cluster: str) -> int | None:

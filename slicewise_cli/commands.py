@@ -142,9 +142,10 @@ def _judge(given: Given, client: Client, what: str, **parameters: str) -> Json:
 
 
 def _warned(found: Json) -> Json:
-    """Return an answer; that its cluster was read long ago goes to standard error."""
-    if stale := found.get("stale"):
-        sys.stderr.write(f"{stale}\n")
+    """Return an answer; what of its cluster is old or not seen goes to standard error."""
+    told = [found.get("stale"), *found.get("unseen", ())]
+    for sentence in filter(None, told):
+        sys.stderr.write(f"{sentence}\n")
     return found
 
 

@@ -10,6 +10,7 @@ from claims.domain.pointers import pointer_of
 from claims.services.requesting import ChecksRefused
 from claims.services.submit import SubmitRefused
 from inventory.gateways.errors import Invalid
+from inventory.services.unseen import unseen_sentences
 from portal.accounts.domain.roles import Permission
 from portal.accounts.domain.scopes import Scope
 from portal.api.operations import Operation
@@ -47,9 +48,13 @@ def judging(**more: Any) -> Operation:
 
 
 def age_of(cluster: Cluster) -> Json:
-    """Return when the cluster that was asked was last read, and whether that is long ago."""
+    """Return when the cluster that was asked was last read, and what of it is not seen."""
     stale = stale_sentence(cluster, now=timezone.now())
-    return {"heardAt": cluster.heard_at, "stale": stale or None}
+    return {
+        "heardAt": cluster.heard_at,
+        "stale": stale or None,
+        "unseen": unseen_sentences(cluster),
+    }
 
 
 def refused(error: PortalError) -> ApiProblem:

@@ -21,6 +21,10 @@ class OfSnapshot(s.Serializer[Any]):
     stale = s.CharField(
         allow_null=True, help_text="What to mind where that is over a day ago."
     )
+    unseen = s.ListField(
+        child=s.CharField(),
+        help_text="What of the cluster is not seen, so that the answer may be wrong.",
+    )
 
 
 class JudgeBody(s.Serializer[Any]):

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from inventory.models import Cluster
+from inventory.services.unseen import state_words, unseen_sentences
 from portal.core.templatetags.portal_ui import gib
 
 if TYPE_CHECKING:
@@ -193,14 +194,19 @@ def placement_words(state: str) -> str:
 @register.filter
 def kind_state(state: str) -> str:
     """Return why a kind is not seen."""
-    return {
-        "forbidden": _("the portal's account may not list it"),
-        "not-served": _("the cluster does not serve it"),
-        "listing": _("being read"),
-        "failing": _("the last attempt to read it failed"),
-        "held": _("a list that would remove too much is held back"),
-        "": _("not read yet"),
-    }.get(state, state)
+    return state_words(state)
+
+
+@register.filter
+def unseen_words(cluster: Cluster) -> list[str]:
+    """Return what of a cluster is not seen, and what follows; nothing mostly."""
+    return unseen_sentences(cluster)
+
+
+@register.filter
+def is_blind_to(cluster: Cluster, kind: str) -> bool:
+    """Return whether nothing is known of a kind, so that none stored is not none."""
+    return cluster.is_blind_to(kind)
 
 
 @register.filter

@@ -9,6 +9,7 @@ import pytest
 from django.utils import timezone
 
 from claims.models import ClaimRequest
+from inventory.domain.kinds import WATCHED
 from inventory.models import KubeObject
 
 
@@ -324,3 +325,22 @@ def test_what_is_free_says_how_old_its_cluster_is(as_ada, held_cluster, path):
 
     assert datetime.fromisoformat(said["heardAt"]) == held_cluster.heard_at
     assert "2 d ago" in said["stale"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body"), [*JUDGED, ("moves", None), ("availability", None)]
+)
+def test_an_answer_says_what_of_its_cluster_is_not_seen(
+    as_ada, held_cluster, path, body
+):
+    watched = {kind.kind: {"state": "watching"} for kind in WATCHED}
+    held_cluster.kind = held_cluster.Kind.LIVE
+    for state, told in (("watching", 0), ("forbidden", 1)):
+        held_cluster.kinds = {**watched, "ResourceClaim": {"state": state}}
+        held_cluster.save(update_fields=["kind", "kinds"])
+
+        address = f"clusters/demo/{path}"
+        said = (as_ada.post(address, body) if body else as_ada.get(address)).json()
+
+        assert len(said["unseen"]) == told, said
+        assert all("may be held" in sentence for sentence in said["unseen"])
