@@ -14,8 +14,13 @@ Schema = dict[str, Any] | list[Any] | type
 # {} is a mapping, [x] a list of x, "*" any key, a type a value; null is absent.
 _META: Json = {"namespace": str, "labels": {}, "annotations": {}, "finalizers": [str]}
 _COUNTERS: Json = {"counterSet": str, "counters": {"*": {}}}
-_TAINTS: Schema = [{"key": str, "value": str, "effect": str}]
+_TAINT: Json = {"key": str, "value": str, "effect": str}
+_TAINTS: Schema = [_TAINT]
 _SELECTORS: Schema = [{"cel": {"expression": str}}]
+_DEVICES_OF_RULE: Json = {
+    **dict.fromkeys(("driver", "pool", "device", "deviceClassName"), str),
+    "selectors": _SELECTORS,
+}
 _POD: Json = {"resourceClaims": [{"name": str}], "containers": [{"resources": {}}]}
 _RESULT: Json = {
     "request": str,
@@ -45,7 +50,7 @@ _SHAPES: dict[str, Json] = {
         }
     },
     "DeviceClass": {"spec": {"selectors": _SELECTORS, "extendedResourceName": str}},
-    "DeviceTaintRule": {"spec": {"deviceSelector": {}, "taint": {}}},
+    "DeviceTaintRule": {"spec": {"deviceSelector": _DEVICES_OF_RULE, "taint": _TAINT}},
     "ResourceClaim": {
         "status": {
             "reservedFor": [{}],

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from claims.domain.checks.objects import cluster_findings
+from claims.domain.checks.world import build_world
+from inventory.domain.shapes import fault_of
 from inventory.domain.taints import parse_rule
 
 TAINT = {"key": "x.example/y", "effect": "NoSchedule"}
@@ -29,3 +32,39 @@ def test_a_rule_selects_what_it_names(selector, selected):
 @pytest.mark.parametrize("selector", [None, {"driver": ""}, {"pool": ""}])
 def test_a_rule_of_nothing_is_none(selector):
     assert parse_rule("r", {"taint": TAINT, "deviceSelector": selector}) is None
+
+
+CEL = [{"cel": {"expression": "true"}}]
+
+
+def rule_body(selector):
+    return {
+        "kind": "DeviceTaintRule",
+        "metadata": {"name": "r"},
+        "spec": {"taint": TAINT, "deviceSelector": selector},
+    }
+
+
+@pytest.mark.parametrize(
+    ("selector", "codes"),
+    [
+        ({}, ["taint.selects_all"]),
+        ({"driver": None, "selectors": []}, ["taint.selects_all"]),
+        ({"driver": "g", "selectors": CEL}, []),
+        ({"selectors": CEL}, []),
+        ({"driver": ["g"]}, []),
+        (None, []),
+    ],
+)
+def test_a_rule_that_selects_by_anything_does_not_select_all(selector, codes):
+    world = build_world([rule_body(selector)], minor=34, gates=[])
+
+    assert [each.finding.code for each in cluster_findings(world)] == codes
+
+
+def test_a_selector_in_a_file_holds_texts():
+    assert fault_of(rule_body({"driver": "g", "selectors": CEL})) is None
+    assert fault_of(rule_body({"driver": ["g"]})) == (
+        "spec.deviceSelector.driver",
+        "text",
+    )

@@ -224,7 +224,9 @@ def _taint_rules(world: World) -> Iterator[ObjectFinding]:
     for body in world.objects.get("DeviceTaintRule", []):
         selector = (body.get("spec") or {}).get("deviceSelector")
         # A field that is left blank is null, which is as if it were left out.
-        if isinstance(selector, dict) and set(selector.values()) <= {None}:
+        if isinstance(selector, dict) and all(
+            value is None or value == [] for value in selector.values()
+        ):
             values = {"count": len(world.devices)}
             finding = Finding("taint.selects_all", "spec.deviceSelector", values)
             yield ObjectFinding("DeviceTaintRule", "", name_of(body), finding)
