@@ -17,12 +17,40 @@ function tick() {
 setInterval(tick, 1000);
 
 const isLive = (event) => (event.detail.requestConfig?.triggeringEvent?.type ?? "").startsWith("sse:");
+// What asks by the clock has no event to name; nor has what asks as it is loaded.
+const isClocked = (event) =>
+  !event.detail.requestConfig?.triggeringEvent && /(^|,)\s*every\s/.test(event.detail.elt.getAttribute("hx-trigger") ?? "");
 
 document.body.addEventListener("htmx:beforeRequest", (event) => {
-  if (paused && isLive(event)) {
+  if (paused && (isLive(event) || isClocked(event))) {
     missed = true;
     event.preventDefault();
   }
+});
+
+// A part with data-pace, in seconds, asks again that long after its last question at the
+// soonest, and not before that is answered. Not by htmx's own throttle: it would keep
+// changes of the form waiting as well, and forget the last of what it hears.
+const last = new Map();
+const later = new Map();
+function pace(event) {
+  const part = event.target;
+  if (!part.dataset?.pace) return;
+  const wait = (last.get(part.id) ?? 0) + Number(part.dataset.pace) * 1000 - Date.now();
+  if (!paused && wait <= 0 && !part.classList.contains("htmx-request")) return;
+  event.stopImmediatePropagation();
+  if (paused) missed = true;
+  if (paused || later.has(part.id)) return;
+  const again = () => {
+    later.delete(part.id);
+    const successor = document.getElementById(part.id);
+    if (successor) htmx.trigger(successor, event.type);
+  };
+  later.set(part.id, setTimeout(again, Math.max(wait, 1000)));
+}
+for (const name of ["sse:inventory", "sse:claim"]) document.body.addEventListener(name, pace, true);
+document.body.addEventListener("htmx:beforeRequest", ({ target }) => {
+  if (target.dataset.pace) last.set(target.id, Date.now());
 });
 
 // A part that is being replaced forgets what it hears meanwhile: its successor asks again.
