@@ -11,6 +11,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 GIB = 1024**3
+# No amount of anything is written longer; sums of such still have a text.
+LONGEST = 256
 
 _BINARY = {"Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5, "Ei": 6}
 _DECIMAL = {
@@ -42,7 +44,12 @@ def parse_quantity(text: str | int) -> Fraction:
     Raises:
         BadQuantity: The text is no quantity.
     """
-    return _parsed(str(text))
+    if isinstance(text, int) and text.bit_length() > LONGEST:
+        raise BadQuantity(f"a number of more than {LONGEST} bits is no quantity")
+    shown = str(text)
+    if len(shown) > LONGEST:
+        raise BadQuantity(f"a text of more than {LONGEST} characters is no quantity")
+    return _parsed(shown)
 
 
 @lru_cache(maxsize=4096)
@@ -71,8 +78,8 @@ def quantity_or_zero(value: object) -> Fraction:
         return Fraction(0)
 
 
-def is_quantity(text: str) -> bool:
-    """Return whether a text is a quantity."""
+def is_quantity(text: str | int) -> bool:
+    """Return whether a text or number is a quantity."""
     try:
         parse_quantity(text)
     except BadQuantity:
@@ -91,7 +98,7 @@ def normal_quantity(text: str) -> str | None:
     A lone `m` is left, since it means a thousandth.
     """
     found = _LOOSE.fullmatch(text.strip())
-    if not found or text.strip().endswith("m"):
+    if not found or text.strip().endswith("m") or len(text) > LONGEST:
         return None
     prefix = found["prefix"].upper()
     if found["binary"]:

@@ -26,6 +26,7 @@ LARGEST_BYTES = 1024**3
 LARGEST_YAML = 64 * 1024**2
 _ALIAS = re.compile(r"(?m)(?:^|[\s\[,:{-])\*[A-Za-z0-9_]")
 _MOST_NODES = 200_000
+_LONGEST_NUMBER = 64
 
 
 class BadFile(PortalError):
@@ -37,6 +38,20 @@ class BadFile(PortalError):
 class _Loader(yaml.CSafeLoader):
     """YAML as Kubernetes reads it: a timestamp stays a text."""
 
+    def construct_yaml_int(self, node: Any) -> int:
+        """Return a whole number; of thousands of digits Python could write no text.
+
+        Raises:
+            yaml.constructor.ConstructorError: It is longer than any of Kubernetes.
+        """
+        if len(node.value) > _LONGEST_NUMBER:
+            raise yaml.constructor.ConstructorError(
+                None, None, "a number is too long", node.start_mark
+            )
+        return int(super().construct_yaml_int(node))
+
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
 
 _Loader.yaml_implicit_resolvers = {
     first: [

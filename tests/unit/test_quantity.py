@@ -6,12 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from claims.domain.checks.shape import shape_findings
 from inventory.domain.quantity import (
     BadQuantity,
     format_gib,
     parse_bytes,
     parse_quantity,
 )
+from inventory.gateways.files import BadFile, parse_objects
 
 
 @pytest.mark.parametrize(
@@ -44,6 +46,52 @@ def test_parse_quantity_reads_every_suffix(text, value):
 def test_parse_quantity_refuses_what_kubernetes_refuses(text):
     with pytest.raises(BadQuantity):
         parse_quantity(text)
+
+
+ENDLESS = pytest.mark.parametrize(
+    "amount",
+    ["9" * 5000, "9" * 4200 + "e999", "0." + "0" * 5000 + "1", 16**5000],
+    ids=["digits", "exponent", "fraction", "number"],
+)
+
+
+@ENDLESS
+def test_parse_quantity_refuses_numbers_without_end(amount):
+    with pytest.raises(BadQuantity):
+        parse_quantity(amount)
+
+
+@pytest.mark.parametrize("text", ["9" * 250 + "e999", "-" + "1" * 240 + "e-999"])
+def test_sums_of_the_longest_quantities_have_a_text(text):
+    value = parse_quantity(text) + parse_quantity("1e-999")
+
+    assert str(value * 1000)
+    assert str(parse_bytes(text))
+
+
+@ENDLESS
+def test_a_claim_that_asks_for_a_number_without_end_is_invalid(amount):
+    ask = {"deviceClassName": "c", "capacity": {"requests": {"memory": amount}}}
+    devices = {"requests": [{"name": "r", "exactly": ask}]}
+
+    (found,) = shape_findings({"kind": "ResourceClaim", "spec": {"devices": devices}})
+
+    assert (found.code, found.variant) == ("claim.invalid", "quantity")
+
+
+def test_a_count_beyond_what_the_server_stores_is_invalid():
+    ask = {"deviceClassName": "c", "count": 16**5000}
+    devices = {"requests": [{"name": "r", "exactly": ask}]}
+
+    (found,) = shape_findings({"kind": "ResourceClaim", "spec": {"devices": devices}})
+
+    assert (found.code, found.variant) == ("claim.invalid", "count")
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, "0x" + "f" * 5000])
+def test_a_file_with_a_number_without_end_is_refused(number):
+    with pytest.raises(BadFile):
+        parse_objects(f"kind: Node\nspec: {number}\n".encode(), "it")
 
 
 @given(st.integers(-(2**40), 2**40), st.sampled_from(["", "Ki", "Mi", "Gi", "k", "M"]))

@@ -18,6 +18,7 @@ Json = dict[str, Any]
 
 MOST_ALTERNATIVES = 8
 MOST_LISTED = 32
+MOST_COUNT = 2**63 - 1
 LONGEST_NAME = 253
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _SUBDOMAIN = re.compile(
@@ -200,8 +201,9 @@ def _capacity_shape(capacity: Any, path: str) -> Iterator[Finding]:
     if capacity is not None and not isinstance(asked or {}, dict):
         yield _wrong(path, "object")
     for key, amount in asked.items() if isinstance(asked, dict) else ():
-        if isinstance(amount, bool) or not is_quantity(str(amount)):
-            yield _no_quantity(f"{path}.requests[{key}]", str(amount))
+        written = amount if isinstance(amount, int) else str(amount)
+        if isinstance(amount, bool) or not is_quantity(written):
+            yield _no_quantity(f"{path}.requests[{key}]", _shown(amount))
 
 
 def _count_shape(body: Json, path: str) -> Iterator[Finding]:
@@ -209,7 +211,7 @@ def _count_shape(body: Json, path: str) -> Iterator[Finding]:
         yield Finding("claim.invalid", f"{path}.allocationMode", {}, "mode")
     count = body.get("count")
     whole = isinstance(count, int) and not isinstance(count, bool)
-    if count is not None and (not whole or count < 0):
+    if count is not None and (not whole or not 0 <= count <= MOST_COUNT):
         yield Finding("claim.invalid", f"{path}.count", {}, "count")
     elif count and body.get("allocationMode") == "All":
         yield Finding("claim.invalid", f"{path}.count", {}, "count_of_all")
@@ -277,6 +279,12 @@ def _unknown(body: Json, known: set[str], path: str) -> Iterator[Finding]:
             yield Finding(
                 "claim.invalid", f"{path}.{key}", {"field": str(key)}, "unknown_field"
             )
+
+
+def _shown(amount: Any) -> str:
+    """Return a value as text; Python writes out no number of thousands of digits."""
+    huge = isinstance(amount, int) and abs(amount) > MOST_COUNT
+    return hex(amount) if huge else str(amount)
 
 
 def _no_quantity(path: str, amount: str) -> Finding:
