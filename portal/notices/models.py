@@ -37,6 +37,8 @@ class Notice(models.Model):
     class Meta:
         indexes = [
             models.Index(fields=["at"], name="notices_notice_at"),
+            # Whether something was told already is asked each minute.
+            models.Index(fields=["url", "event"], name="notices_notice_of_url"),
             models.Index(
                 fields=["id"],
                 name="notices_notice_unnumbered",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime as dt
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from claims.domain.lifecycle import State
@@ -230,6 +232,29 @@ def test_an_end_that_comes_near_is_told_once(granted, ada):
     assert tell_ending(now=near) == 1
     assert tell_ending(now=near) == 0
     assert Notice.objects.get(event="claim.ending-soon").receipts.get().person == ada
+
+
+def test_whether_it_was_told_is_looked_up_not_searched_for(approval, granted):
+    """Each minute, for each request: all notices of months must not be read for it."""
+    now = timezone.now()
+    Notice.objects.bulk_create(
+        Notice(event="claim.active", subject="x", url=f"/r/{n}/", at=now)
+        for n in range(5000)
+    )
+    row = granted(hours=5)
+    with CaptureQueriesContext(connection) as asked, connection.cursor() as cursor:
+        cursor.execute("ANALYZE notices_notice")
+        remind_undecided(
+            now=approval.decide_by - (approval.decide_by - approval.created_at) / 4
+        )
+        tell_ending(now=row.expires_at - dt.timedelta(minutes=30))
+    begin = 'SELECT 1 AS "a" FROM "notices_notice"'
+    lookups = {q["sql"] for q in asked.captured_queries if q["sql"].startswith(begin)}
+    assert len(lookups) >= 2
+    for lookup in lookups:
+        with connection.cursor() as cursor:
+            cursor.execute(f"EXPLAIN {lookup}")
+            assert "Seq Scan" not in str(cursor.fetchall())
 
 
 def test_a_label_that_appears_is_told_and_one_that_was_there_is_not(
