@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rest_framework.request import Request
     from rest_framework.response import Response
 
+    from claims.services.fits import ClaimFit
     from claims.services.imported import Fault, Imported, ImportedDocument
 
 Json = dict[str, Any]
@@ -102,9 +103,20 @@ def _document(each: ImportedDocument) -> Json:
         "valid": each.is_valid,
         "checked": each.checked,
         "fittingNodes": each.fitting,
+        "fits": [_fit(fit) for fit in each.fits],
         "diff": each.diff,
         "text": each.after,
         "faults": [_fault(fault) for fault in each.faults],
+    }
+
+
+def _fit(fit: ClaimFit) -> Json:
+    return {
+        "name": fit.name,
+        "fitting": len(fit.nodes),
+        "undecided": fit.undecided,
+        "nodes": fit.total,
+        "error": fit.error or None,
     }
 
 

@@ -188,6 +188,14 @@ class ImportFault(s.Serializer[Any]):
     state = s.ChoiceField(["repaired", "offered", "declined", "left"])
 
 
+class ImportedFit(s.Serializer[Any]):
+    name = s.CharField()
+    fitting = s.IntegerField(help_text="Nodes that could hold it now.")
+    undecided = s.IntegerField(help_text="Nodes on which the search did not end.")
+    nodes = s.IntegerField(help_text="Of how many.")
+    error = s.CharField(allow_null=True, help_text="What ends scheduling everywhere.")
+
+
 class ImportedDocument(s.Serializer[Any]):
     number = s.IntegerField()
     line = s.IntegerField()
@@ -196,7 +204,11 @@ class ImportedDocument(s.Serializer[Any]):
     name = s.CharField(allow_null=True)
     valid = s.BooleanField(help_text="No error is left.")
     checked = s.BooleanField(help_text="The result went through all checks.")
-    fittingNodes = s.IntegerField(allow_null=True)
+    fittingNodes = s.IntegerField(
+        allow_null=True,
+        help_text="Of its first claim; null: not asked, or not decided on every node.",
+    )
+    fits = ImportedFit(many=True, help_text="What was previewed of it.")
     diff = s.CharField(allow_blank=True, help_text="Unified; empty if unchanged.")
     text = s.CharField(allow_blank=True)
     faults = ImportFault(many=True)

@@ -11,6 +11,7 @@ from claims.services.yaml_source import unified
 if TYPE_CHECKING:
     from claims.domain.compute_domains import DomainDraft
     from claims.domain.importing.edits import Repair
+    from claims.services.fits import ClaimFit
 
 REPAIRED, OFFERED, DECLINED, LEFT = "repaired", "offered", "declined", "left"
 
@@ -50,24 +51,6 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimFit:
-    """Whether a claim or template of an import would fit as the cluster is now.
-
-    Attributes:
-        nodes: where it fits, sorted.
-        undecided: on how many more the search did not end in time.
-        total: of how many nodes.
-        error: what ends scheduling everywhere, in words; "" where nothing does.
-    """
-
-    name: str
-    nodes: tuple[str, ...]
-    undecided: int
-    total: int
-    error: str
-
-
-@dataclass(frozen=True, slots=True)
 class ImportedDocument:
     """One document of the text.
 
@@ -76,7 +59,8 @@ class ImportedDocument:
         before, after: its text; `after` has the documents that were added.
         written: the same as `after`, without those.
         checked: whether the result went through all checks.
-        fitting: how many nodes could hold it now; None where that was not asked.
+        fitting: how many nodes could hold its first claim now; None where that was not
+            asked, or not decided.
         parts: name and text of each claim or template that the composer could take.
         added: of those, the ones that repairs brought.
         fits: what was previewed of them.

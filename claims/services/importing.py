@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from claims.domain.checks.findings import Level
 from claims.domain.compute_domains import drafted
 from claims.domain.importing.edits import Repair, at
+from claims.services.fits import fit_of
 from claims.services.import_sentences import import_sentence
 from claims.services.imported import (
     LEFT,
@@ -23,7 +24,7 @@ from claims.services.imported import (
     Imported,
     ImportedDocument,
 )
-from claims.services.repairing import CLAIMS, Repairer, WorkObject, fit_of
+from claims.services.repairing import CLAIMS, Repairer, WorkObject
 from claims.services.yaml_source import Piece, Source, added_text, pieces_of
 from claims.services.yaml_text import UnreadableYaml, dump
 from inventory.gateways.lines import line_finders
@@ -160,7 +161,7 @@ def _finished(document: _Document) -> ImportedDocument:
         before,
         after,
         checked=any(each.checked for each in document.objects),
-        fitting=len(fits[0].nodes) if fits else None,
+        fitting=fits[0].known if fits else None,
         parts=(*named, *added),
         written=written,
         added=added,

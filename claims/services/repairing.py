@@ -35,12 +35,9 @@ from claims.services.imported import (
     LEFT,
     OFFERED,
     REPAIRED,
-    ClaimFit,
     Fault,
 )
-from claims.services.why_sentences import pod_error_sentence
 from claims.services.yaml_edits import edit
-from inventory.domain.engine import Outcome
 from inventory.gateways.engine import EngineRefused
 from inventory.models import KubeObject
 from portal.accounts.domain.roles import Permission
@@ -323,18 +320,6 @@ class Repairer:
             prefix + sentence(found, hide=self.hidden),
             LEFT,
         )
-
-
-def fit_of(name: str, preview: Preview) -> ClaimFit:
-    """Return what a preview says of a claim, as an import shows it."""
-    outcomes = [node.outcome for node in preview.nodes.values()]
-    return ClaimFit(
-        name,
-        tuple(preview.fitting),
-        outcomes.count(Outcome.UNDECIDED),
-        len(outcomes),
-        pod_error_sentence(preview),
-    )
 
 
 def _state(repair: Repair) -> str:

@@ -14,6 +14,7 @@ from claims.domain.preview import claim_of
 from claims.domain.why.suppose import Kind, NothingThere, Supposition, supposed
 from claims.services.explaining import ground_of
 from claims.services.finding_sentences import sentence
+from claims.services.fits import fit_of
 from claims.services.preview import apreview_on
 from inventory.domain.engine import Outcome
 from inventory.services.engines import async_engine_for
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from claims.domain.preview import NodePreview, Preview
     from claims.domain.why.suppose import Supposed
+    from claims.services.fits import ClaimFit
     from inventory.models import Cluster
 
 Json = dict[str, Any]
@@ -82,6 +84,17 @@ class WhatIf:
     def changed(self) -> int:
         """How many nodes say something else."""
         return sum(each.is_changed for each in self.nodes)
+
+    @property
+    def fits(self) -> tuple[ClaimFit, ClaimFit]:
+        """What each side says as a whole: fitting, undecided or in error."""
+        return fit_of("", self.before), fit_of("", self.after)
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether every node of both sides says yes or no, so that counts say all."""
+        known = not any(fit.undecided or fit.error for fit in self.fits)
+        return known and bool(self.before.nodes)
 
     def named(self, hidden: frozenset[str]) -> list[str]:
         """Return the displaced claims that a reader may know, as `namespace/name`."""

@@ -17,9 +17,9 @@ from claims.services.yaml_text import dump
 from portal.core.errors import PortalError
 
 if TYPE_CHECKING:
+    from claims.services.fits import ClaimFit
     from claims.services.imported import (
         Choice,
-        ClaimFit,
         Fault,
         Imported,
         ImportedDocument,

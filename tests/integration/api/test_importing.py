@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from claims.models import ClaimRequest
+from claims.services.fits import ClaimFit
 from tests.integration.importing.texts import FLAT, HEAD
 
 OLD = HEAD.format(version="v1beta1") + FLAT
@@ -68,3 +69,18 @@ def test_workloads_come_as_yaml_and_as_files(as_ada):
     assert "kustomization.yaml" in found["job"]["kustomize"]
     bad = as_ada.post("clusters/demo/workloads", {"manifest": {"kind": "Pod"}})
     assert bad.status_code == 422
+
+
+def test_what_is_undecided_is_null_and_counted(as_ada, monkeypatch):
+    monkeypatch.setattr(
+        "claims.services.importing.fit_of",
+        lambda name, preview: ClaimFit(name, (), 2, 3, ""),
+    )
+
+    answer = as_ada.post("clusters/demo/import", {"text": OLD})
+
+    (document,) = answer.json()["documents"]
+    assert document["fittingNodes"] is None
+    assert [(f["fitting"], f["undecided"], f["nodes"]) for f in document["fits"]] == [
+        (0, 2, 3)
+    ]

@@ -9,6 +9,7 @@ import pytest
 import yaml
 from django.core.files.uploadedfile import SimpleUploadedFile
 
+from claims.services.fits import ClaimFit, fit_of
 from tests.conftest import DATA
 from tests.integration.importing.texts import FLAT, HEAD
 
@@ -169,3 +170,45 @@ def test_workloads_for_what_the_composer_holds(as_ada):
     bad = {"manifest": manifest, "workload": "job", "as": "x"}
     assert as_ada.post(there, bad).status_code == 404
     assert as_ada.get(there).status_code == 302
+
+
+PAIR = "apiVersion: v1\nkind: List\nitems:\n" + "".join(
+    f"""- apiVersion: resource.k8s.io/v1
+  kind: ResourceClaim
+  metadata: {{name: {name}, namespace: ai-serving}}
+  spec: {{devices: {{requests: [{{name: gpu, exactly: {{deviceClassName: {of}}}}}]}}}}
+"""
+    for name, of in (("first", "gpu.nvidia.com"), ("second", "gpu.nvidia.com"))
+)
+
+
+def test_each_claim_of_a_document_says_where_it_fits(as_ada):
+    said = words(as_ada.post(PAGE, {"text": PAIR}))
+
+    for name in ("first", "second"):
+        assert re.search(rf"{name}\s+Now:\s+fits on \d+ of \d+ nodes", said), said
+
+
+@pytest.mark.parametrize(
+    ("nodes", "undecided", "error", "told", "silent"),
+    [
+        ((), 800, "", "On 800 nodes the search did not end", "fits on no node"),
+        (("n1",), 7, "", "fits on 1 of 801 nodes", "fits on no node"),
+        (("n1",), 7, "", "On 7 nodes the search did not end", "fits on no node"),
+        ((), 0, "no such class", "no such class", "fits on no node"),
+        ((), 0, "", "fits on no node now", "did not end"),
+    ],
+)
+def test_import_is_never_surer_than_the_search(
+    as_ada, monkeypatch, nodes, undecided, error, told, silent
+):
+    def fit(name, preview):
+        assert fit_of(name, preview).total
+        return ClaimFit(name, nodes, undecided, 801, error)
+
+    monkeypatch.setattr("claims.services.importing.fit_of", fit)
+
+    said = words(as_ada.post(PAGE, {"text": OLD}))
+
+    assert told in said
+    assert silent not in said

@@ -8,6 +8,7 @@ from asgiref.sync import async_to_sync
 from django.urls import reverse
 
 from claims.domain.why.suppose import Kind, Supposition
+from claims.services.fits import ClaimFit
 from claims.services.whatif import NotThere, awhatif
 from inventory.models import KubeObject
 from tests.integration.why.conftest import holder, request, template
@@ -139,6 +140,29 @@ def test_page_compares_and_hides_what_others_hold(posted, ada):
     assert "ai-serving/mine" in text
     assert "1 of others" in text
     assert "maple-lab" not in text
+
+
+@pytest.mark.parametrize(
+    ("undecided", "error", "told"),
+    [
+        (800, "", "On 800 nodes the search did not end within its time"),
+        (0, "no such class", "no such class"),
+    ],
+)
+def test_page_is_never_surer_than_the_search(
+    posted, ada, monkeypatch, undecided, error, told
+):
+    monkeypatch.setattr(
+        "claims.services.whatif.fit_of",
+        lambda name, _preview: ClaimFit(name, (), undecided, 801, error),
+    )
+    asked = template(request(count=6), namespace="ai-serving")
+
+    text = posted(ada, asked, kind="drain", node="gpu-h100-a").content.decode()
+
+    assert text.count(told) == 2
+    assert "Fits on" not in text
+    assert "fits on no node" not in text
 
 
 @pytest.mark.parametrize(
