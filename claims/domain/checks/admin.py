@@ -79,9 +79,12 @@ def _blocked(ask: Ask, candidates: list[str], world: World) -> Iterator[Finding]
 
 
 def _is_full(ask: Ask, device_id: str, world: World) -> bool:
-    """Return whether shares leave too little of some capacity for what is asked."""
+    """Return whether shares leave too little of some capacity for what is asked.
+
+    What other monitors have takes nothing away.
+    """
     device = world.devices[device_id]
-    holds = world.holds.get(device_id, [])
+    holds = [h for h in world.holds.get(device_id, ()) if not h.value.admin_access]
     if not device.allow_multiple_allocations or not holds:
         return False
     for key, capacity in world.published[device_id].items():
