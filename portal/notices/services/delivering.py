@@ -7,6 +7,7 @@ is recorded counts only while the row is still held by the same attempt.
 from __future__ import annotations
 
 import random
+import time
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -41,9 +42,12 @@ Status = Delivery.Status
 
 # Longer than one attempt takes at its slowest: see `portal.notices.gateways.sending`.
 LEASE = timedelta(seconds=60)
-# One receiver that is away must not keep the others waiting.
+# One receiver that is away, or takes this long, must not keep the others waiting.
 RECEIVER_PAUSE = timedelta(seconds=20)
+SLOW_SECONDS = 2.0
 SWEEP_LIMIT = 100
+# A sweep begins no attempt after this; the next one begins with those that do well.
+SWEEP_TIME = timedelta(seconds=5)
 THIN_LIMIT = 5_000
 _BODIES: dict[str, Callable[[Facts], dict[str, object]]] = {
     Channel.WEBHOOK: webhook_body,
@@ -62,12 +66,21 @@ def _is_due(now: datetime) -> Q:
 
 
 def sweep(*, clock: Callable[[], datetime]) -> int:
-    """Number what is new, send what is due, thin what is old; return what was sent."""
+    """Number what is new, send what is due, thin what is old; return what was sent.
+
+    Receivers that answered last time come first: those that let us wait, however many,
+    keep nobody else's waiting.
+    """
     number_new()
+    begun = clock()
+    well = F("subscription__paused_until").asc(nulls_first=True)
     longest = F("retry_at").asc(nulls_first=True)
-    due = Delivery.objects.filter(_is_due(clock())).order_by(longest, "pk")
-    keys = list(due.values_list("pk", flat=True)[:SWEEP_LIMIT])
-    sent = sum(deliver(pk, now=clock()) for pk in keys)
+    due = Delivery.objects.filter(_is_due(begun)).order_by(well, longest, "pk")
+    sent = 0
+    for pk in list(due.values_list("pk", flat=True)[:SWEEP_LIMIT]):
+        if clock() - begun > SWEEP_TIME:
+            break
+        sent += deliver(pk, now=clock())
     thin(now=clock())
     return sent
 
@@ -93,12 +106,15 @@ def deliver(pk: int, *, now: datetime) -> bool:
         "subscription__person", "subscription__tenant", "notice__tenant"
     )
     row = rows.get(pk=pk)
+    begun = time.monotonic()
     try:
         code, problem = _attempt(row, now)
     except Exception:
         logger.exception("a delivery met a defect", delivery=str(row.public_id))
         code, problem = None, "defect"
     _record(row, code, problem, now)
+    is_slow = time.monotonic() - begun > SLOW_SECONDS
+    _record_receiver(row.subscription, problem, now, is_slow=is_slow)
     return True
 
 
@@ -152,14 +168,15 @@ def _record(row: Delivery, code: int | None, problem: str, now: datetime) -> Non
         held.update(**told, status=Status.FAILED, retry_at=None, changed_at=now)
     else:
         held.update(**told, retry_at=now + pause, changed_at=now)
-    _record_receiver(row.subscription, problem, now)
 
 
-def _record_receiver(row: Subscription, problem: str, now: datetime) -> None:
+def _record_receiver(
+    row: Subscription, problem: str, now: datetime, *, is_slow: bool
+) -> None:
     rows = Subscription.objects.filter(pk=row.pk)
     if problem == "gone":
         rows.update(off_because=problem)
-    elif problem in ("timeout", "unreachable", "unknown-host", "mail"):
+    elif is_slow or problem in ("timeout", "unreachable", "unknown-host", "mail"):
         rows.update(paused_until=now + RECEIVER_PAUSE)
     elif row.paused_until is not None:
         rows.update(paused_until=None)

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from portal.core.outward import AddressRefused
+from portal.notices import tasks
 from portal.notices.models import Delivery, Notice, Subscription
-from portal.notices.services import subscribing
+from portal.notices.services import delivering, subscribing
 from portal.notices.services.announce import announce
 from portal.notices.services.delivering import deliver, sweep, thin
 from portal.notices.services.subscribing import SubscriptionRefused
@@ -165,6 +166,54 @@ def test_a_receiver_that_does_not_answer_keeps_nobody_waiting(
     assert sweep(clock=lambda: now) == 1  # the others were not even tried
     assert Delivery.objects.get(attempt_count=1).problem == "unreachable"
     assert sweep(clock=lambda: now + timedelta(seconds=21)) == 1
+
+
+def test_receivers_that_answered_last_time_come_first(
+    ada, cleo, receiver, subscribed, now
+):
+    subscribed(ada, address="http://127.0.0.1:9/")
+    tell(people=[ada])
+    sweep(clock=lambda: now)
+    tell(people=[ada])
+    subscribed(cleo)
+    tell(people=[cleo])
+    times = iter([now + timedelta(minutes=9)] * 2 + [now + timedelta(minutes=10)] * 9)
+
+    assert sweep(clock=lambda: next(times)) == 1  # then its time was over
+
+    assert len(receiver.received) == 1
+
+
+def test_a_receiver_that_is_slow_keeps_nobody_waiting(
+    ada, receiver, subscribed, now, monkeypatch
+):
+    subscribed(ada)
+    for _turn in range(3):
+        tell(people=[ada])
+    monkeypatch.setattr(delivering, "SLOW_SECONDS", 0)
+
+    assert sweep(clock=lambda: now) == 1
+    monkeypatch.undo()
+    assert sweep(clock=lambda: now + timedelta(seconds=21)) == 2
+    assert Subscription.objects.get().paused_until is None
+
+
+def test_one_thread_sends_and_one_sweeps_so_that_the_others_go_on(
+    ada, receiver, subscribed
+):
+    subscribed(ada)
+    tell(people=[ada])
+    key = Delivery.objects.get().pk
+    with tasks._sending, tasks._sweeping:
+        tasks.deliver_one(delivery_id=key)
+        tasks.sweep_due()
+    assert receiver.received == []
+
+    tasks.deliver_one(delivery_id=key)
+    assert len(receiver.received) == 1
+    tell(people=[ada])
+    tasks.sweep_due()
+    assert len(receiver.received) == 2
 
 
 def test_of_two_workers_one_sends(ada, receiver, subscribed, now):
