@@ -8,15 +8,17 @@ import shutil
 import socket
 import subprocess
 import sys
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
 from psycopg.conninfo import make_conninfo
+from psycopg.pq import Conninfo
 
 from portal.core.errors import PortalError
 from portal.core.heartbeats import record
@@ -24,6 +26,7 @@ from portal.core.models import Heartbeat
 
 if TYPE_CHECKING:
     import datetime as dt
+    from collections.abc import Iterator
 
 BACKUP = "backup"
 DUMP = ("--format=custom", "--no-owner")
@@ -63,8 +66,10 @@ def make(path: Path) -> int:
         raise CopyFailed(f"{path} exists already: name a new file, or - for stdout.")
     fresh = path.with_name(f".{path.name}.part")
     try:
+        fresh.unlink(missing_ok=True)
+        # Nobody else may read it, from its first byte on.
+        os.close(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         _run("pg_dump", *DUMP, f"--file={fresh}")
-        fresh.chmod(0o600)
         fresh.rename(path)
     finally:
         fresh.unlink(missing_ok=True)
@@ -127,16 +132,18 @@ def _fill(path: Path | None, *, before: str) -> None:
     restore = _program("pg_restore")
     # Of the same release: what pg_restore writes, another's psql may not understand.
     psql = Path(restore).with_name("psql")
-    address, env = _address()
     quiet = ("--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1")
-    with subprocess.Popen(
-        [psql, *quiet, f"--dbname={address}"],
-        env=env,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as into:
+    with (
+        _address() as (address, env),
+        subprocess.Popen(
+            [psql, *quiet, f"--dbname={address}"],
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as into,
+    ):
         _tell(into, before)
         read = subprocess.run(
             [restore, "--no-owner", "--file=-", *([str(path)] if path else [])],
@@ -210,30 +217,55 @@ def _run(
     stdout: int | None = subprocess.DEVNULL,
 ) -> None:
     """Run a program of Postgres on the database, or on none; None: with our stdout."""
-    address, env = _address()
-    done = subprocess.run(
-        [_program(name), *([f"--dbname={address}"] if database else []), *options],
-        env=env,
-        stdout=stdout,
-        stderr=subprocess.PIPE,
-        text=True,
-        check=False,
-    )
+    with _address() as (address, env):
+        done = subprocess.run(
+            [_program(name), *([f"--dbname={address}"] if database else []), *options],
+            env=env,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
     if done.returncode:
         raise CopyFailed(f"{name} refused: {_line(done.stderr, -1)}")
 
 
-def _address() -> tuple[str, dict[str, str]]:
-    """Return where the database is, as libpq reads it, and an environment.
+@contextmanager
+def _address() -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield where the database is, as libpq reads it, and an environment.
 
-    All that Django connects with, as sslmode, but for the password: a command line
-    can be read by others, so that is in the environment.
+    All that Django connects with, as sslmode, but for what is secret: a command line
+    can be read by others, so the password is in the environment, and what has no
+    variable, as sslpassword, in a file of ours for as long as it is needed.
     """
     given = connection.get_connection_params()
-    password = given.pop("password", "")
     for ours in ("cursor_factory", "context", "prepare_threshold", "client_encoding"):
         given.pop(ours, None)
     env = dict(os.environ)
-    if password:
+    if password := given.pop("password", ""):
         env["PGPASSWORD"] = str(password)
-    return make_conninfo(**given), env
+    secret = {name: given.pop(name) for name in _secret_names() & given.keys()}
+    if not secret:
+        yield make_conninfo(**given), env
+        return
+    if "service" in given:
+        raise CopyFailed(
+            f"DATABASE_URL names a service: write {', '.join(sorted(secret))} into its"
+            " file too."
+        )
+    with TemporaryDirectory(prefix="slicewise-") as folder:
+        file = Path(folder) / "service"
+        file.touch(mode=0o600)
+        lines = [f"{name}={value}\n" for name, value in secret.items()]
+        file.write_text("".join(["[secret]\n", *lines]))
+        env["PGSERVICEFILE"] = str(file)
+        yield make_conninfo(**given, service="secret"), env
+
+
+def _secret_names() -> set[str]:
+    """Return what libpq says is not to be shown."""
+    return {
+        each.keyword.decode()
+        for each in Conninfo.get_defaults()
+        if each.dispchar == b"*"
+    }

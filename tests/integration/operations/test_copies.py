@@ -136,6 +136,31 @@ def _dying_programs(deployment, folder: Path) -> Path:
     return programs
 
 
+def test_nobody_else_reads_a_copy_or_what_it_is_made_with(filled, tmp_path):
+    """Neither while it is written, nor on the command line of who writes it."""
+    with filled.inside():
+        real = copies._program("pg_dump")
+    programs, seen = tmp_path / "programs", tmp_path / "seen"
+    programs.mkdir()
+    telling = programs / "pg_dump"
+    telling.write_text(
+        f'#!/bin/sh\nif [ "$1" != --version ]; then echo "$@" > {seen}; stat -c %a'
+        f' {tmp_path}/.copy.part "$PGSERVICEFILE" >> {seen}; cat "$PGSERVICEFILE" >>'
+        f' {seen}; fi\nexec {real} "$@"\n'
+    )
+    telling.chmod(0o700)
+    (tmp_path / ".copy.part").touch(mode=0o644)
+    env = {
+        "PATH": f"{programs}:{filled.env['PATH']}",
+        "DATABASE_URL": f"{filled.env['DATABASE_URL']}?sslpassword=hush-hush",
+    }
+    _done(filled.run("manage.py", "backup", str(tmp_path / "copy"), **env))
+    command, *modes, title, secret = seen.read_text().splitlines()
+    assert "hush" not in command
+    assert (modes, title) == (["600", "600"], "[secret]")
+    assert secret == "sslpassword=hush-hush"
+
+
 def test_the_runbooks_pipes_copy_and_bring_back(filled, tmp_path):
     """As it says: out of and into a pod that has nowhere to write."""
     runbook = (ROOT / "docs" / "runbook.md").read_text()

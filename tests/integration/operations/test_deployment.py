@@ -159,6 +159,8 @@ def test_the_nightly_copy_of_the_chart_keeps_the_last_ones(deployment, tmp_path)
     for day in ("20260101T021500Z", "20260102T021500Z", "20260103T021500Z"):
         (copies / f"slicewise-{day}.dump").touch()
     (copies / "another").touch()
+    # What a job that was killed left.
+    (copies / ".slicewise-20260102T021500Z.dump.part").touch()
 
     def copy(**env: str) -> subprocess.CompletedProcess[str]:
         path = f"{programs}:{deployment.env['PATH']}"
@@ -167,7 +169,7 @@ def test_the_nightly_copy_of_the_chart_keeps_the_last_ones(deployment, tmp_path)
             ["sh", "-euc", script], cwd=ROOT, env=env, capture_output=True, text=True
         )
 
-    before = sorted(copies.iterdir())
+    before = sorted(copies.glob("[!.]*"))
     refused = copy(DATABASE_URL="postgres://postgres@127.0.0.1:1/none")
     assert "The database cannot be used" in refused.stderr
     assert sorted(copies.iterdir()) == before
