@@ -62,7 +62,10 @@ def verdict(process: str) -> tuple[int, str]:
 
 def _web() -> tuple[int, str]:
     """Ask the web process of this host, under the first name that it answers to."""
-    port = int(os.environ.get("PORT") or WEB_PORT)
+    named = os.environ.get("PORT") or str(WEB_PORT)
+    if not (named.isascii() and named.isdigit() and int(named) < 65536):
+        return 1, f"PORT is {named!r}, which is no port: say a number."
+    port = int(named)
     host = os.environ.get("ALLOWED_HOSTS", "").split(",")[0].strip() or "localhost"
     link = http.client.HTTPConnection("127.0.0.1", port, timeout=3)
     try:
@@ -72,6 +75,8 @@ def _web() -> tuple[int, str]:
         status = link.getresponse().status
     except OSError as error:
         return 1, f"The web process does not answer on port {port}: {error}."
+    except http.client.HTTPException:
+        return 1, f"What answers on port {port} is no web process."
     finally:
         link.close()
     if status == 200:

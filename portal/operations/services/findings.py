@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+import structlog
 from django.db import Error
 from django.utils.translation import gettext as _
 
@@ -13,6 +14,8 @@ from portal.core.errors import PortalError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+logger = structlog.get_logger(__name__)
 
 
 class Answer(StrEnum):
@@ -64,7 +67,9 @@ def looked(name: str, look: Callable[[], Iterable[Finding]]) -> list[Finding]:
     """Return what a look finds; where it cannot look, say that this is not known."""
     try:
         return list(look())
-    except (Error, PortalError, OSError) as error:
+    except Exception as error:
+        if not isinstance(error, Error | PortalError | OSError):
+            logger.exception("the doctor could not look", name=name)
         first = (str(error).strip() or type(error).__name__).splitlines()[0]
         advice = _("Put right what is not well above, and look again.")
         found = _("It cannot be looked at: %(why)s")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
+import http.client
 import json
 import re
+import socketserver
 import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,6 +18,7 @@ from jevcompat.mock import Handler, MockConfig
 
 from inventory.gateways.errors import ClusterForbidden, NotFound
 from inventory.models import Cluster
+from portal import alive
 from portal.admission.gateways import advisor
 from portal.admission.services import installing
 from portal.admission.services.certificates import ca_bundle, renew
@@ -23,6 +26,7 @@ from portal.core.heartbeats import record
 from portal.demo.stack import free_port
 from portal.operations.services import looking, speaking
 from portal.operations.services.doctor import examine
+from portal.operations.services.findings import looked
 from tests.integration.notices.conftest import mailbox
 from tests.integration.signing.conftest import provider, provider_process
 
@@ -115,6 +119,54 @@ def test_an_admission_process_is_missed_where_admission_is_on(settings, now):
     assert dict(said(looking.processes(now)))["admission"] == "yes"
     later = now + dt.timedelta(minutes=2)
     assert dict(said(looking.processes(later)))["admission"] == "no"
+
+
+@contextmanager
+def blurting(said):
+    """Listen on loopback and answer whoever comes with the same bytes; yield the port."""
+
+    class Blurting(socketserver.StreamRequestHandler):
+        def handle(self):
+            self.request.sendall(said)
+            self.request.recv(4096)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Blurting) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+        thread.start()
+        try:
+            yield server.server_address[1]
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.mark.parametrize(
+    "said_there", [b"SSH-2.0-dropbear\r\n", b"HTTP/1.1 x y\r\n\r\n"]
+)
+def test_what_is_no_web_process_is_said_to_be_none(settings, monkeypatch, said_there):
+    settings.SLICEWISE_PUBLIC_URL = ""
+    with blurting(said_there) as port:
+        monkeypatch.setenv("PORT", str(port))
+        found = f"What answers on port {port} is no web process."
+        assert alive.verdict(alive.WEB) == (1, found)
+        assert said(speaking.web()) == [("web", "unknown")]
+
+
+@pytest.mark.parametrize("port", ["web", "tcp://10.0.0.1:8000", "99999"])
+def test_a_port_that_is_none_is_named(monkeypatch, port):
+    monkeypatch.setenv("PORT", port)
+    assert alive.verdict(alive.WEB) == (
+        1,
+        f"PORT is {port!r}, which is no port: say a number.",
+    )
+
+
+def test_a_look_that_breaks_leaves_the_others():
+    def look():
+        raise http.client.BadStatusLine("SSH-2.0")
+
+    (found,) = looked("web", look)
+    assert (found.answer, "SSH-2.0" in found.found) == ("unknown", True)
 
 
 def test_web_is_asked_as_people_reach_it(settings, away, monkeypatch):
