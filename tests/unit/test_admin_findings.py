@@ -36,3 +36,20 @@ def test_what_another_monitor_has_of_a_device_takes_nothing_away(admin, codes):
     assert found(world_of(resource_slice("s", device("d", **SHARED)), holder), "r") == (
         codes
     )
+
+
+@pytest.mark.parametrize(
+    ("more", "codes"), [({}, ["admin.counters_exhausted"]), (SHARED, [])]
+)
+def test_a_device_of_which_a_share_is_held_has_its_counters_already(more, codes):
+    counters = {"m": {"value": "1"}}
+    both = device(
+        "d", consumesCounters=[{"counterSet": "c", "counters": counters}], **more
+    )
+    card = resource_slice(
+        "c", count=2, sharedCounters=[{"name": "c", "counters": counters}]
+    )
+    share = held("a", "d", consumedCapacity={"memory": "0"}, shareID="s")
+    world = world_of(card, resource_slice("s", both, count=2), share)
+
+    assert [code for code in found(world, "r") if "counters" in code] == codes

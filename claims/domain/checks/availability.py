@@ -56,9 +56,14 @@ def _charge(left: dict[str, dict[str, Fraction]], consumed: list[Json]) -> None:
 
 
 def counters_free(device_id: str, world: World) -> bool:
-    """Return whether a device's counters could be charged once more."""
+    """Return whether a device's counters could be charged once more, where they must be.
+
+    A device of which shares are held has its counters already.
+    """
     device = world.devices[device_id]
     if not device.consumes_counters or "DRAPartitionableDevices" not in world.gates:
+        return True
+    if world.is_shared(device_id) and world.is_held(device_id):
         return True
     left = counters_left(device_id, world)
     _charge(left, device.consumes_counters)

@@ -84,6 +84,13 @@ class World:
             and not any(tolerates(toleration, taint) for toleration in tolerations)
         ]
 
+    def is_shared(self, device_id: str) -> bool:
+        """Return whether a device is given out in shares."""
+        return (
+            self.devices[device_id].allow_multiple_allocations
+            and "DRAConsumableCapacity" in self.gates
+        )
+
     def is_held(self, device_id: str) -> bool:
         """Return whether a claim without adminAccess has the device or a share."""
         return any(
