@@ -160,6 +160,19 @@ def test_a_shared_device_has_its_counters_already():
     assert reason(known, claim).is_enough
 
 
+def test_a_monitor_finds_no_counters_on_a_card_that_is_used_up():
+    known = with_counters(
+        counted("big", "memory-slice-0", "memory-slice-1"),
+        counted("small-0", "memory-slice-0"),
+        counted("small-1", "memory-slice-1"),
+        objects=[held("one", "small-0"), held("other", "small-1")],
+    )
+
+    found = reason(known, asked(exact(adminAccess=True)))
+
+    assert losses(found) == [("counters", "", 3)]
+
+
 def test_capacity_counts_shares_and_policies():
     share = held("one", "a", shareID="1", consumedCapacity={"memory": "70Gi"})
     known = of(device("a", allowMultipleAllocations=True), objects=[share])

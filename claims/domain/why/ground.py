@@ -141,10 +141,7 @@ class Ground:
         if device_id not in self.world.holds:
             return []
         held = self.holds(device_id)
-        if (
-            self.world.devices[device_id].allow_multiple_allocations
-            and "DRAConsumableCapacity" in self.world.gates
-        ):
+        if self.world.is_shared(device_id):
             return [hold for hold in held if not hold.value.share_id]
         return held
 
@@ -156,7 +153,7 @@ class Ground:
         consumes = self.world.devices[device_id].consumes_counters
         if not consumes or "DRAPartitionableDevices" not in self.world.gates:
             return frozenset()
-        if self.holds(device_id):
+        if self.world.is_shared(device_id) and self.holds(device_id):
             return frozenset()
         wanted = _consumption(consumes)
         left = self._counters_left(device_id)
