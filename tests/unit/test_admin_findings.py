@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from claims.domain.checks.admin import admin_findings
@@ -53,3 +55,41 @@ def test_a_device_of_which_a_share_is_held_has_its_counters_already(more, codes)
     world = world_of(card, resource_slice("s", both, count=2), share)
 
     assert [code for code in found(world, "r") if "counters" in code] == codes
+
+
+def on(name):
+    """Return a node selector that selects one node by its label."""
+    term = {"matchExpressions": [{"key": "l", "operator": "In", "values": [name]}]}
+    return {"nodeSelectorTerms": [term]}
+
+
+def test_devices_of_node_selectors_are_those_of_their_nodes():
+    nodes = [node(name, l=name) for name in "ab"]
+    slices = [resource_slice(n, device("d"), pool=n, nodeSelector=on(n)) for n in "ab"]
+
+    assert found(world_of(*nodes, *slices), "one", "two") == ["admin.same_device_twice"]
+    assert found(world_of(*nodes, *slices), "one") == []
+
+
+class Counting(dict):
+    """A mapping that counts how often it is read."""
+
+    reads = 0
+
+    def __getitem__(self, key):
+        self.reads += 1
+        return super().__getitem__(key)
+
+
+def test_every_node_is_asked_for_its_own_devices_alone():
+    names = [f"n{i}" for i in range(60)]
+    world = world_of(
+        *(node(name) for name in names),
+        *(resource_slice(n, device("d"), pool=n, nodeName=n) for n in names),
+    )
+    counting = Counting(world.devices)
+
+    codes = found(replace(world, devices=counting), "one", "two")
+
+    assert codes == ["admin.same_device_twice"]
+    assert counting.reads < 20 * len(names)

@@ -9,6 +9,7 @@ from claims.domain.checks.availability import counters_free
 from claims.domain.checks.capacity import takes
 from claims.domain.checks.findings import Finding
 from claims.domain.checks.world import taints_text
+from claims.domain.why.reach import reached
 from inventory.domain.quantity import quantity_or_zero
 
 if TYPE_CHECKING:
@@ -107,26 +108,31 @@ def _twice(admins: list[Ask], facts: Facts, world: World) -> Iterator[Finding]:
     One claim holds a device once: where on every node both together want more
     devices than there are, they never fit.
     """
+    if len(admins) < 2:
+        return
+    nodes = list(map(frozenset, reached(world).values()))
     for i, ask in enumerate(admins):
         mine = facts.of(ask.name).candidates
         for other in admins[:i]:
             theirs = facts.of(other.name).candidates
-            if mine & theirs and _never(ask, mine, other, theirs, world):
+            if mine & theirs and _never((ask, mine), (other, theirs), nodes, world):
                 values = {"one": other.name, "other": ask.name}
                 yield Finding("admin.same_device_twice", ask.path, values)
                 break
 
 
 def _never(
-    one: Ask, mine: frozenset[str], other: Ask, theirs: frozenset[str], world: World
+    one: tuple[Ask, frozenset[str]],
+    other: tuple[Ask, frozenset[str]],
+    nodes: list[frozenset[str]],
+    world: World,
 ) -> bool:
     """Return whether no node has enough devices for two asks at once."""
-    nodes = {world.devices[device].node_name for device in mine | theirs}
     tried = False
-    for node in nodes:
-        ours, others = _on(node, mine, world), _on(node, theirs, world)
-        need = len(ours) if one.is_all else one.count
-        need_other = len(others) if other.is_all else other.count
+    for on in nodes:
+        ours, others = one[1] & on, other[1] & on
+        need = len(ours) if one[0].is_all else one[0].count
+        need_other = len(others) if other[0].is_all else other[0].count
         if not ours or not others or need > len(ours) or need_other > len(others):
             continue
         tried = True
@@ -137,8 +143,3 @@ def _never(
         if len(ours | others) + twice >= need + need_other:
             return False
     return tried
-
-
-def _on(node: str, devices: frozenset[str], world: World) -> set[str]:
-    """Return the devices that a node reaches: its own, and those of no single node."""
-    return {d for d in devices if world.devices[d].node_name in ("", node)}
