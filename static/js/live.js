@@ -105,6 +105,17 @@ for (const name of ["htmx:sendError", "htmx:responseError", "htmx:timeout"]) {
 }
 document.body.addEventListener("htmx:afterOnLoad", () => document.querySelector("#messages > [data-lost]")?.remove());
 
+// Of what panels say, a short word alone is read out, and only where it became another.
+const told = document.getElementById("told");
+let telling;
+document.body.addEventListener("htmx:afterSettle", () => {
+  clearTimeout(telling);
+  telling = setTimeout(() => {
+    const words = [...document.querySelectorAll("[data-told]")].map((each) => each.textContent.trim().replace(/\s+/g, " ")).join(" ");
+    if (words && words !== told.textContent) told.textContent = words;
+  }, 300);
+});
+
 // The number beside a slider follows it.
 document.addEventListener("input", ({ target }) => {
   const shown = target.type === "range" && target.id && document.querySelector(`output[for="${target.id}"]`);

@@ -49,6 +49,8 @@ def test_what_is_heard_keeps_no_change_of_the_form_waiting(page: Page, sign_in):
     sign_in(page)
     page.goto("/c/demo/compose/?preset=hopper-shares")
     expect(page.locator("#preview")).to_contain_text("Fits on")
+    expect(page.locator("#told")).to_contain_text("Fits on")
+    expect(page.locator("#told")).to_contain_text("checks")
     page.clock.fast_forward(11_000)
     with page.expect_response("**/compose/preview/"):
         page.evaluate("htmx.trigger('#preview', 'sse:inventory')")

@@ -44,3 +44,12 @@ def test_what_drops_its_question_for_a_newer_one_lets_one_be_answered(path):
         if "sse:" in tag:
             assert 'data-pace="' in tag, tag
         assert "throttle:" not in tag, tag
+
+
+@pytest.mark.parametrize(
+    "path", sorted(TEMPLATES.rglob("*.html")), ids=lambda p: p.stem
+)
+def test_no_panel_is_read_out_whenever_it_is_refreshed(path):
+    for tag in re.findall(r"<[a-z]+ [^>]*aria-live=[^>]*>", path.read_text()):
+        assert not re.search(r'class="(body|stack|panel|room)', tag), tag
+        assert "sse:" not in tag
