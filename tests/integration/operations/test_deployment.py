@@ -190,6 +190,27 @@ def test_a_nightly_copy_may_take_a_while(db, hours, answer):
     assert said.answer == answer
 
 
+@pytest.mark.parametrize(
+    ("schedule", "is_taken"),
+    [
+        ("15 2 * * *", True),
+        ("*/30 1,13 * * *", True),
+        ("@daily", True),
+        ("@weekly", False),
+        ("15 2 * * 0", False),
+        ("15 2 1 * *", False),
+        ("15 2 * 1 *", False),
+        ("15 2 * * * *", False),
+    ],
+)
+def test_the_chart_takes_no_schedule_that_the_doctor_would_find_too_rare(
+    schedule, is_taken
+):
+    schema = json.loads((CHART.parents[1] / "values.schema.json").read_text())
+    told = schema["properties"]["backup"]["properties"]["schedule"]
+    assert bool(re.search(told["pattern"], schedule)) is is_taken
+
+
 def test_the_deployment_check_finds_nothing(deployment):
     done = deployment.run("manage.py", "check", "--deploy", "--fail-level", "WARNING")
     assert done.returncode == 0, done.stderr
