@@ -7,6 +7,7 @@ serve_admission` serves them, to whom it is let: see `portal.admission.serving`.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import orjson
@@ -32,6 +33,9 @@ logger = structlog.get_logger(__name__)
 # An object of etcd is at most 1.5 MiB; a review holds it, and on an update twice.
 MOST_BYTES = 4 * 1024 * 1024
 MOST_TOLD = 400  # characters
+# Each has a connection to the database while it judges; docs/admin.md counts them.
+THREADS = 8
+_pool = ThreadPoolExecutor(THREADS, thread_name_prefix="review")
 DURATION = "slicewise_admission_review_duration_seconds"
 
 
@@ -79,7 +83,7 @@ async def answer(judge: Judge, content_type: str, body: bytes | None) -> Answer:
             review = read_review(_document(content_type, body))
             verdict = judge.at_once(review)
             if verdict is None:
-                wait = sync_to_async(_judged, thread_sensitive=False)
+                wait = sync_to_async(_judged, thread_sensitive=False, executor=_pool)
                 verdict = await wait(judge, review)
         except _Refused as error:
             return refused(error.status, str(error))

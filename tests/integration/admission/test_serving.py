@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
 
 import pytest
 from django.utils import timezone
 
+from portal.admission.domain.review import Verdict
 from portal.admission.models import GuardCount
 from portal.admission.services import reviewing
 from portal.admission.services.recording import tally
 from portal.admission.views import webhook
-from portal.admission.views.webhook import MOST_BYTES
+from portal.admission.views.webhook import MOST_BYTES, Judge
 from tests.integration.admission.reviews import claim, device_class, review, sent
 
 pytestmark = pytest.mark.django_db
@@ -132,3 +135,32 @@ def test_a_change_of_a_rule_counts_after_a_refresh(demo, judged, rule):
     type(demo).objects.filter(pk=demo.pk).update(name="moved")
     reviewing.refresh(now=timezone.now())
     assert "demo" not in reviewing._names
+
+
+def test_no_more_reviews_judge_at_once_than_connections_are_counted(monkeypatch):
+    """docs/admin.md says how many connections Postgres must allow for them."""
+    monkeypatch.undo()  # threads of their own, as they are served
+    going, most, full = [], [], threading.Event()
+
+    def judged(_judge, _review):
+        going.append(1)
+        most.append(len(going))
+        if len(going) >= webhook.THREADS:
+            full.set()
+        full.wait(10)
+        going.pop()
+        return Verdict(allowed=True)
+
+    monkeypatch.setattr(webhook, "_judged", judged)
+    monkeypatch.setattr(Judge, "at_once", lambda *_: None)
+    body = json.dumps(review(claim())).encode()
+
+    async def all_at_once():
+        asked = (
+            webhook.answer(Judge("validate"), "application/json", body)
+            for _ in range(3 * webhook.THREADS)
+        )
+        return await asyncio.gather(*asked)
+
+    assert {each.status for each in asyncio.run(all_at_once())} == {200}
+    assert max(most) == webhook.THREADS
