@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
+import psycopg
+import structlog
 from asgiref.sync import sync_to_async
 from django.contrib.auth.decorators import login_not_required
 from django.core.cache import cache
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, InterfaceError, OperationalError, connection
 from django.http import Http404, HttpResponse, JsonResponse, StreamingHttpResponse
+from django.template.loader import render_to_string
+from django.utils import translation
+from django.utils.translation import gettext as _
 from django.views import defaults
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_safe
 from redis.exceptions import RedisError
 
 from portal.core import live
-from portal.core.problems import API, refusal
+from portal.core.problems import API, PROBLEM_JSON, RETRY_SECONDS, problem, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from django.http import HttpRequest
 
+logger = structlog.get_logger(__name__)
 
+_AWAY = (OperationalError, InterfaceError, psycopg.OperationalError)
 _STATUSES: dict[Callable[..., HttpResponse], int] = {
     defaults.bad_request: 400,
     defaults.permission_denied: 403,
@@ -89,6 +97,33 @@ def _told(
         return view(request, exception)
     finally:
         live.release_connections()
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Answer 503 where the database is away, as the API does; else 500."""
+    error = sys.exc_info()[1]
+    if not isinstance(error, _AWAY):
+        return defaults.server_error(request)
+    logger.error("the database cannot be used", error=str(error).strip())
+    with translation.override(translation.get_language_from_request(request)):
+        response = _away(request)
+    response["Retry-After"] = str(RETRY_SECONDS)
+    # One line is enough: Django would log a traceback for each.
+    response._has_been_logged = True  # type: ignore[attr-defined]
+    return response
+
+
+def _away(request: HttpRequest) -> HttpResponse:
+    """Say that the database is away; asks no session, for that is in the database."""
+    code = "portal.database"
+    message = _("The database cannot be used now: try again in a moment.")
+    if request.path.startswith(API):
+        document = problem(request, status=503, code=code, detail=message)
+        return JsonResponse(document, status=503, content_type=PROBLEM_JSON)
+    fragment = request.headers.get("HX-Request") == "true"
+    name = "components/problem.html" if fragment else "problem.html"
+    told = {"message": message, "code": code}
+    return HttpResponse(render_to_string(name, told), status=503)
 
 
 @login_not_required
