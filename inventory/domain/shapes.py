@@ -61,8 +61,14 @@ _SHAPES: dict[str, Json] = {
     "ResourceQuota": {"spec": {"hard": {}}, "status": {"used": {}}},
     "Node": {"spec": {"taints": [{}]}, "status": {"conditions": [{}]}},
     "Pod": {"spec": _POD, "status": {"extendedResourceClaimStatus": {}}},
-    "Job": {"spec": {"template": {"spec": _POD}}},
-    "CronJob": {"spec": {"jobTemplate": {"spec": {"template": {"spec": _POD}}}}},
+    "Job": {
+        "spec": {"template": {"spec": _POD}},
+        "status": {"conditions": [{"type": str, "status": str}]},
+    },
+    "CronJob": {
+        "spec": {"jobTemplate": {"spec": {"template": {"spec": _POD}}}},
+        "status": {},
+    },
 }
 for _kind in (
     "Deployment",

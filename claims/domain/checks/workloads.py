@@ -28,6 +28,7 @@ WORKLOADS = (
     "DaemonSet",
 )
 _FINISHED = ("Succeeded", "Failed")
+_ENDED = ("Complete", "Failed")
 
 
 def workload_findings(world: World) -> Iterator[ObjectFinding]:
@@ -154,13 +155,22 @@ def _pods(body: Json, kind: str, world: World) -> int:
         return 1
     if kind == "DaemonSet":
         said = (body.get("status") or {}).get("desiredNumberScheduled")
-        count = said or len(world.objects.get("Node", []))
+        count = said if said is not None else len(world.objects.get("Node", []))
     elif kind == "Job":
-        count = spec.get("parallelism", 1)
+        count = 0 if _is_at_rest(body) else spec.get("parallelism", 1)
     elif kind == "CronJob":
         count = ((spec.get("jobTemplate") or {}).get("spec") or {}).get(
             "parallelism", 1
         )
     else:
         count = spec.get("replicas", 1)
-    return count if isinstance(count, int) else 1
+    return max(count, 0) if isinstance(count, int) else 1
+
+
+def _is_at_rest(job: Json) -> bool:
+    """Return whether a Job has ended, or is suspended, so that it has no pods."""
+    conditions = (job.get("status") or {}).get("conditions") or []
+    return (job.get("spec") or {}).get("suspend") is True or any(
+        each.get("type") in _ENDED and each.get("status") == "True"
+        for each in conditions
+    )
