@@ -8,6 +8,7 @@ from claims.domain.checks.objects import cluster_findings
 from claims.domain.checks.world import build_world
 from inventory.domain.shapes import fault_of
 from inventory.domain.taints import parse_rule
+from tests.unit.why_worlds import DRIVER, device, resource_slice
 
 TAINT = {"key": "x.example/y", "effect": "NoSchedule"}
 
@@ -53,7 +54,6 @@ def rule_body(selector):
         ({"driver": "g", "selectors": CEL}, []),
         ({"selectors": CEL}, []),
         ({"driver": ["g"]}, []),
-        (None, []),
     ],
 )
 def test_a_rule_that_selects_by_anything_does_not_select_all(selector, codes):
@@ -68,3 +68,37 @@ def test_a_selector_in_a_file_holds_texts():
         "spec.deviceSelector.driver",
         "text",
     )
+
+
+@pytest.mark.parametrize(("minor", "codes"), [(34, ["taint.selects_all"]), (35, [])])
+def test_a_rule_without_a_selector_is_for_all_in_1_34_alone(minor, codes):
+    world = build_world([rule_body(None)], minor=minor, gates=[])
+
+    assert [each.finding.code for each in cluster_findings(world)] == codes
+
+
+BOTH = ("DRADeviceTaints", "DRADeviceTaintRules")
+
+
+@pytest.mark.parametrize(
+    ("minor", "gates", "selector", "counts"),
+    [
+        (34, BOTH[:1], {"driver": DRIVER}, True),
+        (34, BOTH[:1], None, True),
+        (34, BOTH[:1], {"driver": "other"}, False),
+        (34, BOTH[:1], {"driver": DRIVER, "selectors": CEL}, False),
+        (34, BOTH[:1], {"deviceClassName": "c"}, False),
+        (34, BOTH[:1], {"driver": DRIVER, "selectors": None}, True),
+        (34, (), {"driver": DRIVER}, False),
+        (35, BOTH[:1], {"driver": DRIVER}, False),
+        (35, BOTH, {"driver": DRIVER}, True),
+        (35, BOTH, None, False),
+    ],
+)
+def test_rules_keep_claims_off_where_the_scheduler_reads_them(
+    minor, gates, selector, counts
+):
+    objects = [resource_slice("s", device("d")), rule_body(selector)]
+    world = build_world(objects, minor=minor, gates=gates)
+
+    assert bool(world.untolerated(f"{DRIVER}/p/d", [])) is counts

@@ -11,7 +11,7 @@ from claims.domain.checks.classes import clash_findings
 from claims.domain.checks.findings import Finding, ObjectFinding
 from claims.domain.checks.queueing import queued_findings
 from claims.domain.checks.workloads import claim_users, workload_findings
-from claims.domain.checks.world import name_of, namespace_of
+from claims.domain.checks.world import name_of, namespace_of, selector_of
 from claims.domain.follow import is_implicit
 from inventory.domain.cards import PARTITION_TYPES
 from inventory.domain.gpus import DeviceFacts, is_gpu, pci_address
@@ -222,9 +222,9 @@ def _gated(spec: Json) -> Iterator[tuple[str, Json, dict[str, str]]]:
 
 def _taint_rules(world: World) -> Iterator[ObjectFinding]:
     for body in world.objects.get("DeviceTaintRule", []):
-        selector = (body.get("spec") or {}).get("deviceSelector")
+        selector = selector_of(body, world.minor)
         # A field that is left blank is null, which is as if it were left out.
-        if isinstance(selector, dict) and all(
+        if selector is not None and all(
             value is None or value == [] for value in selector.values()
         ):
             values = {"count": len(world.devices)}

@@ -17,7 +17,7 @@ from inventory.domain.parse import (
 from inventory.domain.tolerations import tolerates
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 Json = dict[str, Any]
 Key = tuple[str, str, str]
@@ -176,7 +176,7 @@ def changed_world(world: World, changes: Iterable[tuple[Key, Json | None]]) -> W
     changed = replace(world, objects=objects, keyed=keyed)
     changed = _with_pools(changed, [each for each in touched if _is(each, "Slice")])
     holds = _holds_after(world.holds, [each for each in touched if _is(each, "Claim")])
-    rules = tuple(_rules(objects.get("DeviceTaintRule", []), world.gates))
+    rules = tuple(_rules(objects.get("DeviceTaintRule", []), world))
     return replace(changed, holds=holds, rules=rules)
 
 
@@ -292,15 +292,33 @@ def _holds_after(
     return after
 
 
-def _rules(bodies: list[Json], gates: frozenset[str]) -> list[tuple[Json, Json]]:
-    if not {"DRADeviceTaints", "DRADeviceTaintRules"} <= gates:
-        return []
-    return [
-        (spec["taint"], spec["deviceSelector"])
-        for spec in (body.get("spec") or {} for body in bodies)
-        if isinstance(spec.get("taint"), dict)
-        and isinstance(spec.get("deviceSelector"), dict)
-    ]
+def _rules(bodies: list[Json], world: World) -> Iterator[tuple[Json, Json]]:
+    """Yield the taint and selector of each rule that is in force.
+
+    As in the engine's taintedSlices. What selects by class or by CEL is not judged.
+    """
+    old = world.minor == OLDEST_MINOR
+    needed = {"DRADeviceTaints"} if old else {"DRADeviceTaints", "DRADeviceTaintRules"}
+    if not needed <= world.gates:
+        return
+    for body in bodies:
+        spec = body.get("spec") or {}
+        taint, selector = spec.get("taint"), selector_of(body, world.minor)
+        if not isinstance(taint, dict) or selector is None:
+            continue
+        if selector.get("deviceClassName") is None and not selector.get("selectors"):
+            yield taint, selector
+
+
+def selector_of(rule: Json, minor: int) -> Json | None:
+    """Return what a DeviceTaintRule selects by: {} everything, None nothing.
+
+    A rule without a selector is for every device in 1.34, and later for none.
+    """
+    selector = (rule.get("spec") or {}).get("deviceSelector")
+    if selector is None and minor == OLDEST_MINOR:
+        return {}
+    return selector if isinstance(selector, dict) else None
 
 
 def _selects(rule: Json, device: DeviceValue) -> bool:
