@@ -14,7 +14,7 @@ from claims.api import judging_serializers as shapes
 from claims.api import parameters
 from claims.api.base import age_of, judging
 from claims.domain.why.suppose import Kind, Supposition
-from claims.services.diagnosing import hidden_from
+from claims.services.diagnosing import hidden_from, seen_by
 from claims.services.filed import ITEMS
 from claims.services.judging import filed_for, judged, preview_as_one_pod, previews
 from claims.services.whatif import awhatif, claim_in
@@ -204,7 +204,10 @@ class WhatIfView(ClusterView):
         filed = filed_for(self.person, found, objects, namespace=namespace)
         hidden = hidden_from(self.person, found)
         what = async_to_sync(awhatif)(
-            found, claim_in(filed.items[0]), supposition, hidden=hidden
+            found,
+            claim_in(filed.items[0]),
+            supposition,
+            own=seen_by(self.person, found),
         )
         return self.answer({**age_of(found), **what.document(hidden)})
 

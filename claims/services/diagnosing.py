@@ -125,6 +125,13 @@ def diagnose(
     return Diagnosed(tuple(findings), preview)
 
 
+def seen_by(user: User, cluster: Cluster) -> frozenset[str] | None:
+    """Return the namespaces whose claims this person may see, None for all."""
+    if user.may(Permission.SEE_ALL_CLAIMS):
+        return None
+    return frozenset(namespaces_of(user, cluster.name))
+
+
 def hidden_from(user: User, cluster: Cluster) -> frozenset[str]:
     """Return the namespaces whose claims this person may not see by name."""
     if user.may(Permission.SEE_HOLDERS):

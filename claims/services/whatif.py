@@ -134,7 +134,7 @@ async def awhatif(
     manifest: Json,
     supposition: Supposition,
     *,
-    hidden: frozenset[str] = frozenset(),
+    own: frozenset[str] | None = None,
 ) -> WhatIf:
     """Preview a claim now and under a supposition; nothing is written anywhere.
 
@@ -142,13 +142,13 @@ async def awhatif(
         cluster: as it now is in the database.
         manifest: a ResourceClaim or ResourceClaimTemplate in v1 shape.
         supposition: one thing that would be different.
-        hidden: namespaces whose claims the reader may not name.
+        own: namespaces whose claims the reader may see, None for all.
 
     Raises:
         NotThere: There is no such node, device or claim, or none to be named.
         EngineUnavailable, EngineDeadline, EngineRefused: each says what to do.
     """
-    different = await sync_to_async(_supposed)(cluster, supposition, hidden)
+    different = await sync_to_async(_supposed)(cluster, supposition, own)
     engine = async_engine_for(cluster)
     claims = [claim_of(manifest)]
     before, after = await asyncio.gather(
@@ -161,10 +161,11 @@ async def awhatif(
 
 
 def _supposed(
-    cluster: Cluster, supposition: Supposition, hidden: frozenset[str]
+    cluster: Cluster, supposition: Supposition, own: frozenset[str] | None
 ) -> Supposed:
+    """Return what would stand; of others' claims not even whether there is one."""
     namespace = supposition.target.partition("/")[0]
-    if supposition.kind == Kind.END and namespace in hidden:
+    if supposition.kind == Kind.END and own is not None and namespace not in own:
         raise NotThere(_sentence(supposition))
     try:
         return supposed(supposition, ground_of(cluster).world)

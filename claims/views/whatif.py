@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 from claims.domain.why.suppose import Kind, Supposition
 from claims.queries.claims import visible_claims
 from claims.services import yaml_text
-from claims.services.diagnosing import hidden_from
+from claims.services.diagnosing import hidden_from, seen_by
 from claims.services.whatif import BadManifest, awhatif, claim_in
 from inventory.models import Cluster, Device, KubeObject
 from portal.accounts.decorators import requires
@@ -70,7 +70,8 @@ async def _found(user: User, cluster: Cluster, context: Json) -> Any:
         raise BadManifest(_("Choose what to suppose from the list.")) from error
     hidden = await sync_to_async(hidden_from)(user, cluster)
     target = context[TARGETS[kind]]
-    found = await awhatif(cluster, manifest, Supposition(kind, target), hidden=hidden)
+    own = await sync_to_async(seen_by)(user, cluster)
+    found = await awhatif(cluster, manifest, Supposition(kind, target), own=own)
     names = found.named(hidden)
     context["displaced"] = names
     context["displaced_others"] = len(found.displaced) - len(names)

@@ -95,17 +95,27 @@ def test_what_is_not_there_is_said(load_fleets, kind):
         ask(load_fleets(FULL), template(request()), kind, "a/b/c")
 
 
-def test_another_tenants_claim_cannot_be_supposed_by_name(load_fleets):
-    cluster = load_fleets(FULL, extra=[holder("train", "gpu-h100-a/gpu-0")])
+def test_of_another_tenants_claims_not_even_that_they_are_there_is_told(load_fleets):
+    pending = holder("waits", "gpu-h100-a/gpu-1")
+    del pending["status"]
+    cluster = load_fleets(FULL, extra=[holder("train", "gpu-h100-a/gpu-0"), pending])
+    told = []
 
-    with pytest.raises(NotThere, match="that you may see"):
-        ask(
-            cluster,
-            template(request()),
-            Kind.END,
-            "team-orchid/train",
-            hidden=frozenset({"team-orchid"}),
-        )
+    for name in ("train", "waits", "nowhere"):
+        with pytest.raises(NotThere) as caught:
+            ask(
+                cluster,
+                template(request()),
+                Kind.END,
+                f"team-orchid/{name}",
+                own=frozenset({"ai-serving"}),
+            )
+        told.append(caught.value.message.replace(name, "it"))
+
+    assert len(set(told)) == 1
+    assert "that you may see" in told[0]
+    for own in (None, frozenset({"team-orchid"})):
+        assert ask(cluster, template(request()), Kind.END, "team-orchid/waits", own=own)
 
 
 @pytest.fixture
@@ -116,6 +126,10 @@ def posted(client, load_fleets):
         extra=[
             holder("mine", "gpu-h100-a/gpu-0", namespace="ai-serving"),
             holder("theirs", "gpu-h100-a/gpu-1", namespace="maple-lab"),
+            {
+                **holder("waits", "gpu-h100-a/gpu-2", namespace="maple-lab"),
+                "status": {},
+            },
         ],
     )
     address = reverse("claims:whatif", args=[cluster.name])
@@ -163,6 +177,18 @@ def test_page_is_never_surer_than_the_search(
     assert text.count(told) == 2
     assert "Fits on" not in text
     assert "fits on no node" not in text
+
+
+@pytest.mark.parametrize(
+    "claim", ["maple-lab/theirs", "birch-lab/waits", "birch-lab/x"]
+)
+def test_page_tells_no_tenant_of_anothers_claim(posted, ada, claim):
+    asked = template(request(), namespace="ai-serving")
+
+    response = posted(ada, asked, kind="end", claim=claim)
+
+    assert response.status_code == 422
+    assert "that you may see" in response.content.decode()
 
 
 @pytest.mark.parametrize(
