@@ -129,3 +129,18 @@ def test_printing_leaves_out_what_cannot_be_clicked(page: Page, sign_in):
     page.emulate_media(media="print")
     expect(page.locator("nav.side")).to_be_hidden()
     expect(page.get_by_role("heading", level=1)).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [800, 1280])
+def test_the_header_does_not_cover_what_has_the_focus(page: Page, sign_in, width):
+    page.set_viewport_size({"width": width, "height": 500})
+    sign_in(page)
+    header = page.locator("header.top")
+    target = page.locator("#overview-live a").first
+    target.evaluate("(each) => scrollBy(0, each.getBoundingClientRect().top - 8)")
+    under = header.bounding_box()["height"]
+    assert target.bounding_box()["y"] < under
+
+    target.focus()
+
+    assert target.bounding_box()["y"] >= under
