@@ -256,6 +256,7 @@ def _free(use: ClassUse) -> Json:
         "name": use.row.facts.name,
         "matching": use.match,
         "free": use.free,
+        "matchingAtLeast": use.at_least,
         "problem": use.problem or None,
     }
 

@@ -91,6 +91,9 @@ class ClassFree(s.Serializer[Any]):
     name = s.CharField()
     matching = s.IntegerField(allow_null=True, help_text="null: not known.")
     free = s.IntegerField(allow_null=True, help_text="null: not known.")
+    matchingAtLeast = s.BooleanField(
+        help_text="A pool lacks slices, so there may be more devices, and more free."
+    )
     problem = s.CharField(allow_null=True)
 
 

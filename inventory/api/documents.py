@@ -63,6 +63,7 @@ def totals_document(totals: Totals) -> Json:
     """Return sums over cards; bytes."""
     return {
         "count": totals.cards,
+        "countAtLeast": not totals.complete,
         "inUse": totals.cards_in_use,
         "free": totals.cards_free,
         "unavailable": totals.cards_unavailable,
@@ -237,6 +238,7 @@ def class_document(use: ClassUse) -> Json:
         "configDrivers": list(facts.config_drivers),
         "matching": use.match,
         "free": use.free,
+        "matchingAtLeast": use.at_least,
         "failing": use.failing,
         "problem": use.problem or None,
         "rivals": list(use.row.rivals),

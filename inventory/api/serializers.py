@@ -44,6 +44,9 @@ class SumOfMemory(s.Serializer[Any]):
 
 class SumOfCards(s.Serializer[Any]):
     count = s.IntegerField()
+    countAtLeast = s.BooleanField(
+        help_text="A pool lacks slices, so there may be more cards, in use or free."
+    )
     inUse = s.IntegerField()
     free = s.IntegerField()
     unavailable = s.IntegerField()
@@ -238,6 +241,9 @@ class DeviceClass(s.Serializer[Any]):
     configDrivers = s.ListField(child=s.CharField())
     matching = s.IntegerField(allow_null=True, help_text="Devices; null: unknown.")
     free = s.IntegerField(allow_null=True)
+    matchingAtLeast = s.BooleanField(
+        help_text="A pool lacks slices, so there may be more devices, and more free."
+    )
     failing = s.IntegerField(help_text="Devices on which a selector fails.")
     problem = s.CharField(allow_null=True)
     rivals = s.ListField(

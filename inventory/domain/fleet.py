@@ -95,7 +95,10 @@ class Fleet:
     @cached_property
     def products(self) -> dict[str, Totals]:
         """Product → what its cards sum up to, by name."""
-        return {name: totals_of(cards) for name, cards in self.by_product.items()}
+        return {
+            name: totals_of(cards, complete=self.complete)
+            for name, cards in self.by_product.items()
+        }
 
     @cached_property
     def fragmentation(self) -> Fragmentation:

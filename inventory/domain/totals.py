@@ -34,6 +34,13 @@ class Totals:
     unavailable: int
     largest: int
     largest_count: int
+    # Whether all cards are known: else each count is a lower bound.
+    complete: bool = True
+
+    @property
+    def is_lacking(self) -> bool:
+        """Whether there may be more cards, in use or free, than are counted."""
+        return not self.complete
 
     @property
     def used_width(self) -> str:
@@ -73,4 +80,5 @@ def totals_of(occupancies: Collection[Occupancy], *, complete: bool = True) -> T
         unavailable=sum(o.unavailable or 0 for o in occupancies),
         largest=largest,
         largest_count=pieces.count(largest) if largest else 0,
+        complete=complete,
     )

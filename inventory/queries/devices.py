@@ -85,7 +85,14 @@ class DevicePage:
     drivers: list[str]
     kinds: list[str]
     count: int
+    # Whether all are counted: no pool lacks slices.
+    complete: bool
     revision: int
+
+    @property
+    def is_lacking(self) -> bool:
+        """Whether there may be more devices than are counted."""
+        return not self.complete
 
 
 @dataclass(frozen=True, slots=True)

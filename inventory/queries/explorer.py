@@ -48,6 +48,7 @@ def explorer_page(
         drivers=sorted({driver for driver, _kind in fleet.kinds}),
         kinds=sorted({kind for _driver, kind in fleet.kinds if kind}),
         count=fleet.device_count,
+        complete=fleet.complete,
         revision=fleet.revision,
     )
 

@@ -31,6 +31,8 @@ class ClassUse:
     row: ClassRow
     match: int | None = None
     free: int | None = None
+    # Whether there may be more of both: a pool lacks slices.
+    at_least: bool = False
     failing: int = 0
     # One sentence: why there is no count, or what its selectors stumble over.
     problem: str = ""
@@ -88,6 +90,7 @@ def _use(engine: Engine, fleet: Fleet, row: ClassRow) -> ClassUse:
         row,
         answer.devices.match,
         free=sum(fleet.is_free(device_key(match)) for match in answer.matches),
+        at_least=not fleet.complete,
         failing=answer.devices.error,
         problem=problem,
         fragmentation=fragmentation_of(fleet.occupancies, fleet.needs, within=keys),

@@ -30,9 +30,9 @@ _DOTS = re.compile(r"[^.]*\.|[^.]+")
 
 
 @register.filter
-def at_least(size: str, unsure: bool | None) -> str:  # noqa: FBT001  template filter
-    """Return a size as a lower bound ("≥ 80 GiB") where it is one."""
-    return f"≥ {size}" if unsure else size
+def at_least(size: str | int, unsure: bool | None) -> str:  # noqa: FBT001  template filter
+    """Return a size or a count as a lower bound ("≥ 80 GiB") where it is one."""
+    return f"≥ {size}" if unsure else str(size)
 
 
 @register.filter

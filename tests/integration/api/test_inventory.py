@@ -311,3 +311,16 @@ def test_lists_make_the_same_queries_whatever_their_length(
 
     with django_assert_num_queries(count):
         as_ada.get(f"clusters/demo/{path}?limit={limit}")
+
+
+def test_counts_say_whether_they_are_all(load_fleets, call, ada):
+    incomplete = "pool-incomplete-generation"
+    for fleet in (incomplete, "nvidia-t4-l40s"):
+        load_fleets(fleet, name="demo")
+        client = call(ada)
+
+        totals = client.get("clusters/demo/occupancy").json()
+        free = client.get("clusters/demo/availability").json()["classes"]
+
+        assert totals["cards"]["countAtLeast"] is (fleet == incomplete), totals
+        assert {each["matchingAtLeast"] for each in free} == {fleet == incomplete}

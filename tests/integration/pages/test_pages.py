@@ -334,7 +334,7 @@ def test_class_list_counts_matches_and_what_is_free(held_cluster, browse, ada):
     page = html(browse(ada), "/c/demo/classes/")
 
     row = re.search(r">mig\.nvidia\.com</th>(.*?)</tr>", page, re.DOTALL)[1]
-    numbers = re.findall(r'<td class="n">(\d+)</td>', row)
+    numbers = re.findall(r'<td class="n">≥ (\d+)</td>', row)
     assert numbers[0] == "50"
     assert 0 < int(numbers[1]) < 50
 
