@@ -18,7 +18,9 @@ def luminance(colour: str) -> float:
         each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4
         for each in parts
     ]
-    return sum(each * by for each, by in zip(linear, (0.2126, 0.7152, 0.0722)))
+    return sum(
+        each * by for each, by in zip(linear, (0.2126, 0.7152, 0.0722), strict=True)
+    )
 
 
 @pytest.mark.parametrize("scheme", [1, 2], ids=["light", "dark"])
