@@ -11,9 +11,11 @@ from typing import Any
 Json = dict[str, Any]
 Schema = dict[str, Any] | list[Any] | type
 
-# {} is a mapping, [x] a list of x, "*" any key, a type a value; null is absent.
+# {} is a mapping, [x] a list of x, "*" any key, a type a value, `object` any;
+# null is absent.
 _META: Json = {"namespace": str, "labels": {}, "annotations": {}, "finalizers": [str]}
 _COUNTERS: Json = {"counterSet": str, "counters": {"*": {}}}
+_POLICY: Json = {"validValues": [object], "validRange": {}}
 _TAINT: Json = {"key": str, "value": str, "effect": str}
 _TAINTS: Schema = [_TAINT]
 _SELECTORS: Schema = [{"cel": {"expression": str}}]
@@ -42,7 +44,7 @@ _SHAPES: dict[str, Json] = {
                     "name": str,
                     "nodeName": str,
                     "attributes": {"*": {}},
-                    "capacity": {"*": {}},
+                    "capacity": {"*": {"requestPolicy": _POLICY}},
                     "consumesCounters": [_COUNTERS],
                     "taints": _TAINTS,
                 }

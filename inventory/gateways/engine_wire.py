@@ -6,6 +6,7 @@ import asyncio
 import atexit
 import fcntl
 import hashlib
+import json
 import os
 import ssl
 import threading
@@ -188,13 +189,21 @@ async def exchange_async(process: EngineProcess, call: Call) -> Reply:
 
 
 def _request(call: Call) -> dict[str, Any]:
-    content = None if call.body is None else orjson.dumps(call.body)
+    content = None if call.body is None else _written(call.body)
     return {
         "method": call.method,
         "url": _BASE + call.path,
         "content": content,
         "timeout": call.seconds,
     }
+
+
+def _written(body: Any) -> bytes:
+    """Return JSON; a number of more than 64 bits too, which the engine refuses."""
+    try:
+        return orjson.dumps(body)
+    except TypeError:
+        return json.dumps(body).encode()
 
 
 _pools: dict[tuple[int, str], httpx.Client] = {}

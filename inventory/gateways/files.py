@@ -27,6 +27,7 @@ LARGEST_YAML = 64 * 1024**2
 _ALIAS = re.compile(r"(?m)(?:^|[\s\[,:{-])\*[A-Za-z0-9_]")
 _MOST_NODES = 200_000
 _LONGEST_NUMBER = 64
+_LARGEST_NUMBER = 2**63 - 1
 
 
 class BadFile(PortalError):
@@ -39,16 +40,18 @@ class _Loader(yaml.CSafeLoader):
     """YAML as Kubernetes reads it: a timestamp stays a text."""
 
     def construct_yaml_int(self, node: Any) -> int:
-        """Return a whole number; of thousands of digits Python could write no text.
+        """Return a whole number.
 
         Raises:
-            yaml.constructor.ConstructorError: It is longer than any of Kubernetes.
+            yaml.constructor.ConstructorError: No field of Kubernetes holds it.
         """
-        if len(node.value) > _LONGEST_NUMBER:
+        short = len(node.value) <= _LONGEST_NUMBER
+        value = int(super().construct_yaml_int(node)) if short else None
+        if value is None or abs(value) > _LARGEST_NUMBER:
             raise yaml.constructor.ConstructorError(
                 None, None, "a number is too long", node.start_mark
             )
-        return int(super().construct_yaml_int(node))
+        return value
 
 
 _Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
