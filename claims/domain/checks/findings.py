@@ -112,6 +112,16 @@ _SPECIFIC = (
     "preview.zero_match",
 )
 
+# Several of these at one path speak of different things, and all are kept.
+_EACH = frozenset(
+    {
+        "quota.exceeded",
+        "constraint.key_missing",
+        "constraint.parent_request",
+        "claim.odd",
+    }
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -166,17 +176,20 @@ def most_specific(findings: Iterable[Finding]) -> list[Finding]:
 
     compile > key_published_by_none > key_other_domain > runtime_missing_key >
     zero_match; codes outside that chain are all kept, and so is what is certain or
-    shadowed, each once per path, as an error where it is one.
+    shadowed, each once per path, as an error where it is one; those of `_EACH` once
+    for each thing that they speak of.
     """
-    kept: dict[tuple[str, str], Finding] = {}
+    kept: dict[tuple[str, str, str], Finding] = {}
     best: dict[str, int] = {}
     for finding in findings:
         if finding.code in _SPECIFIC and not finding.is_shadowed:
             rank = _SPECIFIC.index(finding.code)
             best[finding.path] = min(rank, best.get(finding.path, rank))
-        known = kept.setdefault((finding.path, finding.code), finding)
+        about = repr(finding.values) if finding.code in _EACH else ""
+        key = (finding.path, finding.code, about)
+        known = kept.setdefault(key, finding)
         if finding.is_certain and not known.is_certain:
-            kept[finding.path, finding.code] = finding
+            kept[key] = finding
     return [
         finding
         for finding in kept.values()
