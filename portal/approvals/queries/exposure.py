@@ -7,7 +7,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from claims.domain.follow import FollowedClaim, followed, owner_pod_uid
+from django.db.models import Q
+
+from claims.domain.follow import followed, owner_pod_uid
 from claims.domain.lifecycle import IN_CLUSTER
 from claims.domain.manifest import (
     ADMIN_LABEL,
@@ -153,11 +155,15 @@ def _memory_of(card: Card | None, hold: Hold) -> int | None:
 def exposure_of(
     cluster: Cluster,
 ) -> tuple[list[Seer], list[LabelledNamespace]]:
-    """Return every administrative claim and template, and the labelled namespaces."""
+    """Return every administrative claim and template, and the labelled namespaces.
+
+    Makes five queries, however many there are, and those of a changed fleet.
+    """
     tenants = tenants_by_namespace(cluster)
-    seers = [
-        _seer(cluster, kind, body, tenants) for kind, body in _admin_objects(cluster)
-    ]
+    objects = _admin_objects(cluster)
+    claims = [body for kind, body in objects if kind == "ResourceClaim"]
+    pods = _pods(cluster, claims)
+    seers = [_seer(cluster, kind, body, pods, tenants) for kind, body in objects]
     found = _with_requests(cluster, seers)
     found.sort(key=lambda s: (s.kind, -(s.reach.claims if s.reach else 0), s.name))
     count: dict[str, int] = defaultdict(int)
@@ -176,9 +182,11 @@ def exposure_of(
 
 
 def _admin_objects(cluster: Cluster) -> list[tuple[str, dict[str, Any]]]:
+    """Return kind and body of what asks for administrative access; one query."""
     rows = KubeObject.objects.filter(
+        _asks("body__spec__devices__requests", kind="ResourceClaim")
+        | _asks("body__spec__spec__devices__requests", kind="ResourceClaimTemplate"),
         cluster=cluster,
-        kind__in=["ResourceClaim", "ResourceClaimTemplate"],
         deleted_at=None,
     )
     return [
@@ -188,11 +196,33 @@ def _admin_objects(cluster: Cluster) -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
+def _asks(requests: str, *, kind: str) -> Q:
+    """Return what leaves objects of a kind that ask for it in these requests."""
+    asked = {"adminAccess": True}
+    return Q(kind=kind) & (
+        Q(**{f"{requests}__contains": [{"exactly": asked}]})
+        | Q(**{f"{requests}__contains": [{"firstAvailable": [asked]}]})
+    )
+
+
+def _pods(cluster: Cluster, bodies: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Return uid → body of the pods that own some claims; one query."""
+    uids = {owner_pod_uid(body) for body in bodies} - {""}
+    pods = KubeObject.objects.filter(
+        cluster=cluster, kind="Pod", uid__in=uids, deleted_at=None
+    )
+    return dict(pods.values_list("uid", "body"))
+
+
 def _seer(
-    cluster: Cluster, kind: str, body: dict[str, Any], tenants: dict[str, str]
+    cluster: Cluster,
+    kind: str,
+    body: dict[str, Any],
+    pods: dict[str, Any],
+    tenants: dict[str, str],
 ) -> tuple[Seer, dict[str, Any]]:
     metadata = body["metadata"]
-    claim = _followed(cluster, body) if kind == "ResourceClaim" else None
+    claim = followed(body, pods) if kind == "ResourceClaim" else None
     devices = [
         (each.driver, each.pool, each.device)
         for each in (claim.devices if claim else ())
@@ -209,13 +239,6 @@ def _seer(
         reach=reach_of(cluster, devices, tenants) if devices else None,
     )
     return seer, {**body, "kind": kind}
-
-
-def _followed(cluster: Cluster, body: dict[str, Any]) -> FollowedClaim:
-    pods = KubeObject.objects.filter(
-        cluster=cluster, kind="Pod", uid=owner_pod_uid(body), deleted_at=None
-    )
-    return followed(body, dict(pods.values_list("uid", "body")))
 
 
 def _with_requests(

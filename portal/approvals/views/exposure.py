@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from django.core.paginator import Paginator
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 from django.views.decorators.vary import vary_on_headers
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from portal.core.http import PortalRequest
 
+PER_PAGE = 100
 KINDS = ("Namespace", "ResourceClaim", "ResourceClaimTemplate")
 
 
@@ -32,10 +34,13 @@ def exposure(request: PortalRequest, cluster: str) -> HttpResponse:
     """Show administrative claims, whom they see, and the labelled namespaces."""
     row = get_object_or_404(Cluster, name=cluster)
     seers, namespaces = exposure_of(row)
+    claims = [seer for seer in seers if seer.kind == "ResourceClaim"]
+    page = Paginator(claims, PER_PAGE).get_page(request.GET.get("page"))
     context = {
         "nav": "exposure",
         "cluster": row,
-        "claims": [seer for seer in seers if seer.kind == "ResourceClaim"],
+        "page": page,
+        "claims": page.object_list,
         "templates": [seer for seer in seers if seer.kind != "ResourceClaim"],
         "namespaces": namespaces,
         "admin_label": f'{ADMIN_LABEL}: "true"',
@@ -51,5 +56,7 @@ def _unknown(cluster: Cluster) -> list[str]:
     """Return the kinds that the portal may not read there, so that nothing is known."""
     states = {kind: (cluster.kinds.get(kind) or {}).get("state") for kind in KINDS}
     return [
-        kind for kind, state in states.items() if state in {"forbidden", "not-served"}
+        kind
+        for kind, state in states.items()
+        if state == "not-served" or cluster.is_blind_to(kind)
     ]
