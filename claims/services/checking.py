@@ -36,7 +36,7 @@ from claims.domain.preview import claim_of
 from claims.services.filed import FILE_SECONDS, has_preview, identity_of
 from claims.services.preview import budget_until
 from claims.services.preview import preview as ask_preview
-from claims.services.selector_facts import proven, selector_facts
+from claims.services.selector_facts import UNTRIED, proven, selector_facts
 from inventory.domain.gates import supported_minor
 from inventory.gateways.engine import EngineRefused
 from inventory.models import KubeObject
@@ -77,6 +77,8 @@ class _Kept:
     world: World
 
 
+# Fixes are tried for so long for one item; what the last began may end after it.
+TRIES_SECONDS = 3.0
 WORLDS_KEPT = 4
 _worlds: OrderedDict[tuple[int, datetime], _Kept] = OrderedDict()
 
@@ -254,14 +256,25 @@ class Checker:
     def _proven(
         self, findings: list[Finding], known: Iterable[AskFacts]
     ) -> list[Finding]:
-        """Return findings of selectors with the fixes alone that were seen to work."""
+        """Return findings of selectors with the fixes alone that were seen to work.
+
+        What cannot be tried soon is not offered; everything that was found stays.
+        """
         of = {selector.path: each for each in known for selector in each.selectors}
-        return [
-            proven(self.engine, self.world, finding, of[finding.path])
-            if finding.path in of
-            else finding
-            for finding in findings
-        ]
+        ends = time.monotonic() + TRIES_SECONDS
+        told = []
+        for finding in findings:
+            tried = finding
+            if finding.path in of and finding.replacement is not None:
+                tried = replace(finding, replacement=None)
+                if time.monotonic() < ends:
+                    try:
+                        facts = of[finding.path]
+                        tried = proven(self.engine, self.world, finding, facts)
+                    except UNTRIED:
+                        ends = 0.0
+            told.append(tried)
+        return told
 
     def _preview(self, item: Json, budget: float | None) -> Preview:
         claims = [claim_of(item)]

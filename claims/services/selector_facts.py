@@ -9,7 +9,7 @@ from claims.domain.checks.facts import SelectorFacts, Verdict
 from claims.domain.checks.findings import Level
 from claims.domain.checks.selectors import judge
 from claims.domain.checks.syntax import mended
-from inventory.gateways.engine import EngineRefused
+from inventory.gateways.engine import EngineDeadline, EngineRefused, EngineUnavailable
 
 if TYPE_CHECKING:
     from claims.domain.checks.facts import AskFacts
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from inventory.domain.engine import Checked, Evaluated
     from inventory.gateways.engine import Engine
 
+# A fix that was not tried is not offered; the fault is told all the same.
+UNTRIED = (EngineDeadline, EngineUnavailable)
 # So many faults of one expression are mended one after another.
 MOST_MENDED = 4
 
@@ -25,7 +27,12 @@ Judged = tuple[tuple[SelectorFacts, ...], frozenset[str]]
 
 
 def selector_facts(
-    engine: Engine, world: World, pairs: list[tuple[str, str]], within: list[str]
+    engine: Engine,
+    world: World,
+    pairs: list[tuple[str, str]],
+    within: list[str],
+    *,
+    listing: bool = True,
 ) -> Judged:
     """Return each selector over what those before it leave, and what all match.
 
@@ -37,6 +44,7 @@ def selector_facts(
         world: the same cluster.
         pairs: (path, expression) of the selectors.
         within: the class's expressions.
+        listing: whether what all match is wanted.
 
     Raises:
         EngineUnavailable, EngineDeadline: each says what to do.
@@ -47,7 +55,9 @@ def selector_facts(
     checked = engine.check(texts)
     sound = [each.scheduler.ok and each.apiserver.ok for each in checked]
     first_bad = sound.index(False) if False in sound else len(sound)
-    found = _evaluated(engine, texts[:first_bad], within) if first_bad else None
+    found = None
+    if first_bad:
+        found = _evaluated(engine, texts[:first_bad], within, listing=listing)
     facts = tuple(
         _selector(path, text, _verdict(each), found if i < first_bad else None, at)
         for i, ((path, text), each) in enumerate(zip(pairs, checked, strict=True))
@@ -71,6 +81,9 @@ def proven(engine: Engine, world: World, finding: Finding, known: AskFacts) -> F
         world: the same cluster.
         finding: of one of an ask's own selectors.
         known: the facts of that ask.
+
+    Raises:
+        EngineUnavailable, EngineDeadline: It could not be tried.
     """
     paths = [selector.path for selector in known.selectors]
     if finding.replacement is None or finding.path not in paths:
@@ -83,7 +96,7 @@ def proven(engine: Engine, world: World, finding: Finding, known: AskFacts) -> F
     passed = (*known.class_selectors, *known.selectors[:at])
     for _ in range(MOST_MENDED):
         facts, _matches = selector_facts(
-            engine, world, [*before, (finding.path, text)], within
+            engine, world, [*before, (finding.path, text)], within, listing=False
         )
         left = [
             other
@@ -104,15 +117,20 @@ def _mended(engine: Engine, selector: SelectorFacts) -> SelectorFacts:
     text = mended(selector.expression)
     if text is None:
         return selector
-    (judged,) = engine.check([text])
+    try:
+        (judged,) = engine.check([text])
+    except UNTRIED:
+        return selector
     sound = judged.apiserver.ok and judged.scheduler.ok
     return replace(selector, mended=text) if sound else selector
 
 
-def _evaluated(engine: Engine, texts: list[str], within: list[str]) -> Evaluated | None:
+def _evaluated(
+    engine: Engine, texts: list[str], within: list[str], *, listing: bool
+) -> Evaluated | None:
     """Return what expressions match; None where a selector of the class is faulty."""
     try:
-        return engine.evaluate(texts, within=within, listing=True)
+        return engine.evaluate(texts, within=within, listing=listing)
     except EngineRefused:
         return None
 
