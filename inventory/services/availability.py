@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import structlog
@@ -12,6 +12,7 @@ from inventory.domain.fragmentation import fragmentation_of
 from inventory.gateways.engine_process import EngineUnavailable
 from inventory.gateways.engine_wire import EngineDeadline, EngineRefused
 from inventory.services.engines import engine_for
+from inventory.services.unseen import unseen_sentence
 
 if TYPE_CHECKING:
     from inventory.domain.engine import Evaluated
@@ -47,10 +48,12 @@ def class_uses(cluster: Cluster, fleet: Fleet, rows: list[ClassRow]) -> list[Cla
     Where the engine cannot answer, the rest is not asked, and all say why.
     """
     engine = engine_for(cluster)
+    blind = unseen_sentence(cluster, "ResourceClaim")
     uses: list[ClassUse] = []
     for row in rows:
         try:
-            uses.append(_use(engine, fleet, row))
+            use = _use(engine, fleet, row)
+            uses.append(_without_use(use, blind) if blind else use)
         except EngineRefused as error:
             uses.append(ClassUse(row, problem=error.message))
         except (EngineUnavailable, EngineDeadline) as error:
@@ -58,6 +61,11 @@ def class_uses(cluster: Cluster, fleet: Fleet, rows: list[ClassRow]) -> list[Cla
             left = rows[len(uses) :]
             return [*uses, *(ClassUse(each, problem=error.message) for each in left)]
     return uses
+
+
+def _without_use(use: ClassUse, why: str) -> ClassUse:
+    """Return a class of which it is not known what is in use, so neither what is free."""
+    return replace(use, free=None, fragmentation=None, problem=use.problem or why)
 
 
 def devices_of_class(

@@ -15,12 +15,14 @@ DECIDING = ("ResourceClaim", "ResourceSlice", "DeviceClass", "Node")
 
 def unseen_sentences(cluster: Cluster) -> list[str]:
     """Return one sentence for each kind that decides what fits and is not seen."""
-    told = _what_follows()
-    return [
-        told[kind] % {"why": state_words(cluster.state_of(kind))}
-        for kind in DECIDING
-        if cluster.is_blind_to(kind)
-    ]
+    return list(filter(None, (unseen_sentence(cluster, kind) for kind in DECIDING)))
+
+
+def unseen_sentence(cluster: Cluster, kind: str) -> str:
+    """Return why a kind that decides is not seen and what follows; "" where it is seen."""
+    if not cluster.is_blind_to(kind):
+        return ""
+    return _what_follows()[kind] % {"why": state_words(cluster.state_of(kind))}
 
 
 def _what_follows() -> dict[str, str]:

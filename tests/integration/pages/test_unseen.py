@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from inventory.domain.kinds import WATCHED
@@ -141,3 +143,17 @@ def test_what_was_listed_once_is_old_and_not_unknown(entry, blind):
 
     assert Cluster(kind="live", kinds=kinds).is_blind_to("ResourceClaim") is blind
     assert not Cluster(kind="offline", kinds=kinds).is_blind_to("ResourceClaim")
+
+
+def test_nothing_of_a_class_is_free_as_far_as_is_known(partly_seen, browse, ada):
+    partly_seen(*FLEETS, ResourceClaim=FORBIDDEN)
+    client = browse(ada)
+
+    page = html(client, "/c/demo/classes/")
+    free = html(client, "/c/demo/compose/availability/")
+
+    row = re.search(r">mig\.nvidia\.com</th>(.*?)</tr>", page, re.DOTALL)[1]
+    assert re.findall(r'<td class="n">([^<]*)</td>', row) == ["≥ 50", "unknown"]
+    assert CLAIMS in row
+    assert CLAIMS in free
+    assert not re.search(r"\d free", free)
