@@ -1,8 +1,9 @@
-// What htmx does not do: ages that tick, the pause button, a word when a part cannot
-// be refreshed, and menus that close. Pages work without it.
+// What htmx does not do: ages that tick, the reader's own time as a title, the pause
+// button, a word when a part cannot be refreshed, and menus that close. Pages work without it.
 const ages = JSON.parse(document.body.dataset.ages).reverse();
 const pause = document.querySelector("[data-pause]");
 const connected = document.querySelector("[sse-connect]");
+const local = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "medium", timeStyle: "long" });
 let paused = false;
 let missed = false;
 
@@ -13,6 +14,7 @@ function tick() {
     const text = pattern.replace("{}", Math.floor(seconds / size));
     if (time.textContent !== text) time.textContent = text;
   }
+  for (const time of document.querySelectorAll("time[datetime*=T]:not([title])")) time.title = local.format(Date.parse(time.dateTime));
 }
 setInterval(tick, 1000);
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from django.utils import timezone
+
+from portal.core.templatetags.portal_ui import moment
 
 TEMPLATES = Path(__file__).parents[2] / "templates"
 PART = re.compile(
@@ -53,3 +57,24 @@ def test_no_panel_is_read_out_whenever_it_is_refreshed(path):
     for tag in re.findall(r"<[a-z]+ [^>]*aria-live=[^>]*>", path.read_text()):
         assert not re.search(r'class="(body|stack|panel|room)', tag), tag
         assert "sse:" not in tag
+
+
+@pytest.mark.parametrize(
+    "path", sorted(TEMPLATES.rglob("*.html")), ids=lambda p: p.stem
+)
+def test_a_time_of_day_names_its_zone(path):
+    for form in re.findall(r"""date:["']([^"']*)["']""", path.read_text()):
+        assert "H:i" not in form or form.endswith(" e"), form
+
+
+@pytest.mark.parametrize(
+    ("zone", "args", "words"),
+    [
+        ("UTC", (), "2026-12-01 06:00 UTC"),
+        ("Asia/Seoul", ("seconds",), "2026-12-01 15:00:07 KST"),
+    ],
+)
+def test_moment_names_its_zone(zone, args, words):
+    with timezone.override(zone):
+        assert moment(datetime(2026, 12, 1, 6, 0, 7, tzinfo=UTC), *args) == words
+    assert moment(None) == ""

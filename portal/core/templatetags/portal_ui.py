@@ -29,6 +29,15 @@ def age(at: datetime | None) -> str:
     return ages.age(at, now=timezone.now()) if at else _("never")
 
 
+@register.filter
+def moment(at: datetime | None, precision: str = "minutes") -> str:
+    """Return a moment with its time zone, "2026-12-01 06:00 UTC"; nothing for none."""
+    if not at:
+        return ""
+    clock = "%H:%M:%S" if precision == "seconds" else "%H:%M"
+    return timezone.localtime(at).strftime(f"%Y-%m-%d {clock} %Z")
+
+
 @register.simple_tag
 def age_patterns() -> str:
     """Return the units and words of ages as JSON, for the script that lets them tick."""
