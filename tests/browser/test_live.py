@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from playwright.sync_api import Page, expect
 
 
@@ -100,3 +102,12 @@ def test_back_to_a_page_that_was_paused_is_back_to_a_live_one(page: Page, sign_i
     expect(pause).to_have_text("Resume")
     pause.click()
     refresh(page, "#gpu-rows")
+
+
+def test_a_time_says_as_a_title_the_readers_own(browser, browser_context_args, sign_in):
+    context = browser.new_context(**browser_context_args, timezone_id="Asia/Seoul")
+    page = context.new_page()
+    sign_in(page)
+    time = page.locator("#freshness time")
+    expect(time).to_have_attribute("title", re.compile(r"GMT\+9|KST"))
+    context.close()
