@@ -53,8 +53,13 @@
     (found || part).focus({ preventScroll: true });
   };
 
-  document.addEventListener("htmx:beforeSwap", ({ detail }) => {
-    if (detail.target.id && detail.elt === detail.target) kept.set(detail.target.id, stateOf(detail.target));
+  // What a person asked for inside a part, as by a button of a form, opens what it opens.
+  const isAskedWithin = (part, event) => event?.target instanceof Node && part.contains(event.target);
+  document.addEventListener("htmx:beforeSwap", ({ detail: { target, elt, requestConfig } }) => {
+    if (!target.id || elt !== target) return;
+    const event = requestConfig?.triggeringEvent;
+    if (!event?.type.startsWith("sse:") && isAskedWithin(target, event)) return;
+    kept.set(target.id, stateOf(target));
   });
   document.addEventListener("htmx:afterSwap", ({ target }) => {
     if (kept.has(target.id)) giveBack(target, kept.get(target.id));

@@ -71,7 +71,9 @@ def test_alternatives_are_moved_and_a_draft_is_kept_without_script(
     page.locator("#f-name").fill(name)
     with page.expect_navigation():
         page.get_by_role("button", name="Save draft").click()
-    expect(page.get_by_role("status").first).to_contain_text("Kept as a draft")
+    expect(
+        page.get_by_role("status").filter(has_text="Kept as a draft")
+    ).to_be_visible()
 
     page.goto("/drafts/")
     page.get_by_role("link", name=name, exact=True).click()
