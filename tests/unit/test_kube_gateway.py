@@ -14,6 +14,7 @@ from inventory.gateways import errors
 from inventory.gateways.identity import AS_ITSELF, Identity
 from inventory.gateways.kubeconfig import connect, standing_alone
 from inventory.gateways.transport import Call, _decoded, _headers, encoded
+from tests.simcluster.conftest import eventually
 
 # Identities
 
@@ -176,9 +177,16 @@ def test_an_exec_plugin_that_hangs_is_ended_with_its_own(tmp_path, monkeypatch):
         connect("demo", running(tmp_path, script))
 
     for name in ("own", "child"):
-        status = Path(f"/proc/{(tmp_path / name).read_text().strip()}/status")
-        # Whoever adopts it may not have looked yet.
-        assert not status.exists() or "State:\tZ" in status.read_text()
+        process = Path(f"/proc/{(tmp_path / name).read_text().strip()}")
+        # It dies, and whoever adopts it looks, when it is their turn.
+        eventually(lambda of=process: not _is_alive(of))
+
+
+def _is_alive(process):
+    try:
+        return "State:\tZ" not in (process / "status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 @pytest.mark.parametrize(

@@ -155,9 +155,8 @@ def test_a_crash_that_hangs_on_the_order_of_pools_is_told_before_it_happens(
     assert "can crash kube-scheduler 1.34" in found[0]["message"]
     cluster = Cluster.objects.get(name="demo")
     shown = async_to_sync(ashow)(cluster, wanted, Reader())
-    page = render_to_string(
-        "claims/compose_preview.html", {"preview": {"shown": shown}, "c": cluster}
-    )
+    told = {"preview": {"shown": shown}, "cluster": cluster}
+    page = render_to_string("claims/compose_preview.html", told)
     assert "Not safe to submit" in page
     assert "scheduled nowhere" not in page
     load("1.34.4", {"DRAConsumableCapacity": True}, (("a", 2), ("b", 5), ("c", 2)))
