@@ -52,8 +52,7 @@ class Cluster(models.Model):
 
     def sees(self, *kinds: str) -> bool:
         """Return whether what is stored of these kinds is what the cluster has."""
-        states = [(self.kinds.get(kind) or {}).get("state") for kind in kinds]
-        return all(state == "watching" for state in states)
+        return all(self.state_of(kind) == "watching" for kind in kinds)
 
     def state_of(self, kind: str) -> str:
         """Return how far a kind is read, as the watcher says; "" where it says nothing."""

@@ -87,8 +87,7 @@ def looked_at(
 
 def is_served(cluster: Cluster) -> bool:
     """Return whether a cluster has ComputeDomains; unless it is known not to, yes."""
-    state = (cluster.kinds.get("ComputeDomain") or {}).get("state")
-    return bool(state != KindState.NOT_SERVED)
+    return cluster.state_of("ComputeDomain") != KindState.NOT_SERVED
 
 
 def cliques_of(cluster: Cluster) -> dict[str, str]:

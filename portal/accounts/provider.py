@@ -100,12 +100,10 @@ def _kept(address: str, *, fresh: bool) -> Json:
 
 def _fetched(address: str) -> Json:
     try:
-        answer = _asking.run(
-            lambda: httpx.get(address, timeout=settings.OIDC_TIMEOUT), ANSWER_SECONDS
-        )
+        answer = in_time(lambda: httpx.get(address, timeout=settings.OIDC_TIMEOUT))
         answer.raise_for_status()
         found = answer.json()
-    except (httpx.HTTPError, httpx.InvalidURL, TimeoutError, ValueError) as error:
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
         logger.warning("the provider is away", address=address, error=str(error))
         raise _down() from error
     if not isinstance(found, dict):

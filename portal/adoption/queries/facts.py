@@ -49,8 +49,7 @@ def stored_facts(cluster: Cluster) -> ClusterFacts:
         policies=_operators(cluster, "ClusterPolicy"),
         gpu_clusters=_operators(cluster, "GPUCluster"),
         operator_kinds=sum(
-            (cluster.kinds.get(kind) or {}).get("state") != "not-served"
-            for kind in _OPERATORS
+            cluster.state_of(kind) != "not-served" for kind in _OPERATORS
         ),
         nodes=tuple(_nodes(cluster)),
     )

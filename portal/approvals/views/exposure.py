@@ -54,9 +54,8 @@ def exposure(request: PortalRequest, cluster: str) -> HttpResponse:
 
 def _unknown(cluster: Cluster) -> list[str]:
     """Return the kinds that the portal may not read there, so that nothing is known."""
-    states = {kind: (cluster.kinds.get(kind) or {}).get("state") for kind in KINDS}
     return [
         kind
-        for kind, state in states.items()
-        if state == "not-served" or cluster.is_blind_to(kind)
+        for kind in KINDS
+        if cluster.state_of(kind) == "not-served" or cluster.is_blind_to(kind)
     ]

@@ -59,9 +59,5 @@ def quotas_for(user: User, cluster: str = "") -> Quotas:
         if lines and (sees_all or (name, namespace) in owners):
             tenant = owners.get((name, namespace), "")
             found.append(QuotaRow(name, namespace, quota, tenant, lines))
-    unread = [
-        row.name
-        for row in known
-        if (row.kinds.get("ResourceQuota") or {}).get("state") in _UNREAD
-    ]
+    unread = [row.name for row in known if row.state_of("ResourceQuota") in _UNREAD]
     return Quotas(tuple(found), tuple(unread))

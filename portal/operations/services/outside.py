@@ -76,7 +76,7 @@ def _reached(cluster: Cluster) -> Finding:
 
 
 def _is_closed(cluster: Cluster, kind: str) -> bool:
-    return (cluster.kinds.get(kind) or {}).get("state") == "forbidden"
+    return cluster.state_of(kind) == "forbidden"
 
 
 def certificates(now: dt.datetime) -> Iterator[Finding]:
