@@ -16,7 +16,14 @@ from rest_framework import exceptions
 
 from portal.core.errors import PortalError
 from portal.core.keyset import BadCursor
-from portal.core.problems import PROBLEM_JSON, RETRY_SECONDS, problem, status_of
+from portal.core.problems import (
+    DATABASE_AWAY,
+    DATABASE_CODE,
+    PROBLEM_JSON,
+    RETRY_SECONDS,
+    problem,
+    status_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -81,7 +88,6 @@ def error_at(
     return {place: where, "code": code, "detail": detail, **known}
 
 
-_AWAY = _lazy("The database cannot be used now: try again in a moment.")
 _FAILURES: dict[type[Exception], tuple[int, str, _StrPromise]] = {
     RequestDataTooBig: (
         413,
@@ -89,8 +95,8 @@ _FAILURES: dict[type[Exception], tuple[int, str, _StrPromise]] = {
         _lazy("The body is too large: send less of it."),
     ),
     UnreadablePostError: (400, "request.unreadable", _lazy("The body broke off.")),
-    OperationalError: (503, "portal.database", _AWAY),
-    InterfaceError: (503, "portal.database", _AWAY),
+    OperationalError: (503, DATABASE_CODE, DATABASE_AWAY),
+    InterfaceError: (503, DATABASE_CODE, DATABASE_AWAY),
 }
 
 

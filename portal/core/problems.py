@@ -14,6 +14,7 @@ from django.http import JsonResponse
 from django.shortcuts import render
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as _lazy
 
 from portal.core.errors import PortalError
 
@@ -29,6 +30,9 @@ Json = dict[str, Any]
 API = "/api/"
 PROBLEM_JSON = "application/problem+json"
 RETRY_SECONDS = 2
+# What is said, by pages and by the API, while the database is away.
+DATABASE_CODE = "portal.database"
+DATABASE_AWAY = _lazy("The database cannot be used now: try again in a moment.")
 
 # Codes that are neither 422 (permanent) nor 503 (try again).
 _STATUSES = {
@@ -123,6 +127,14 @@ class ProblemMiddleware(MiddlewareMixin):
         )
 
 
+def problem_json(
+    request: HttpRequest, *, status: int, code: str, detail: str
+) -> JsonResponse:
+    """Return a problem document as an HTTP response, outside the REST framework."""
+    document = problem(request, status=status, code=code, detail=detail)
+    return JsonResponse(document, status=status, content_type=PROBLEM_JSON)
+
+
 def refusal(request: HttpRequest, status: int) -> JsonResponse:
     """Return a refusal from before any view was reached as a problem document."""
     code, detail = {
@@ -130,12 +142,10 @@ def refusal(request: HttpRequest, status: int) -> JsonResponse:
         403: ("request.forbidden", _("This account may not do that.")),
         404: ("request.not_found", _("There is nothing at this address: check it.")),
     }[status]
-    document = problem(request, status=status, code=code, detail=detail)
-    return JsonResponse(document, status=status, content_type=PROBLEM_JSON)
+    return problem_json(request, status=status, code=code, detail=detail)
 
 
 def problem_response(request: HttpRequest, error: PortalError) -> JsonResponse:
     """Return an anticipated error as an HTTP response, outside the REST framework."""
     status = status_of(error)
-    document = problem(request, status=status, code=error.code, detail=error.message)
-    return JsonResponse(document, status=status, content_type=PROBLEM_JSON)
+    return problem_json(request, status=status, code=error.code, detail=error.message)

@@ -14,14 +14,20 @@ from django.db import DatabaseError, InterfaceError, OperationalError, connectio
 from django.http import Http404, HttpResponse, JsonResponse, StreamingHttpResponse
 from django.template.loader import render_to_string
 from django.utils import translation
-from django.utils.translation import gettext as _
 from django.views import defaults
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_safe
-from redis.exceptions import RedisError
 
 from portal.core import live
-from portal.core.problems import API, PROBLEM_JSON, RETRY_SECONDS, problem, refusal
+from portal.core.kept import AWAY as CACHE_AWAY
+from portal.core.problems import (
+    API,
+    DATABASE_AWAY,
+    DATABASE_CODE,
+    RETRY_SECONDS,
+    problem_json,
+    refusal,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -115,11 +121,9 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 def _away(request: HttpRequest) -> HttpResponse:
     """Say that the database is away; asks no session, for that is in the database."""
-    code = "portal.database"
-    message = _("The database cannot be used now: try again in a moment.")
+    code, message = DATABASE_CODE, str(DATABASE_AWAY)
     if request.path.startswith(API):
-        document = problem(request, status=503, code=code, detail=message)
-        return JsonResponse(document, status=503, content_type=PROBLEM_JSON)
+        return problem_json(request, status=503, code=code, detail=message)
     fragment = request.headers.get("HX-Request") == "true"
     name = "components/problem.html" if fragment else "problem.html"
     told = {"message": message, "code": code}
@@ -159,6 +163,6 @@ def _postgres_answers() -> bool:
 def _redis_answers() -> bool:
     try:
         cache.get("ready")
-    except (RedisError, OSError):
+    except CACHE_AWAY:
         return False
     return True

@@ -16,11 +16,11 @@ from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from redis.exceptions import RedisError
 
 from inventory.domain.engine import MINORS
 from inventory.gateways.engine_process import SOURCES
 from portal.core.heartbeats import ADMISSION, LIMITS
+from portal.core.kept import AWAY as CACHE_AWAY
 from portal.core.models import Heartbeat
 from portal.operations.services.findings import no, unknown, yes
 
@@ -94,7 +94,7 @@ def redis() -> Iterator[Finding]:
     try:
         cache.set("doctor", "well", 5)
         well = cache.get("doctor") == "well"
-    except (RedisError, OSError) as error:
+    except CACHE_AWAY as error:
         advice = _(
             "Start Redis or Valkey, or correct REDIS_URL; meanwhile all is slower."
         )
