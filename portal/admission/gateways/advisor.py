@@ -1,8 +1,8 @@
 """System One, asked once: half a second in all, no second try, no thread left behind.
 
 The SDK's own time-out counts each read anew, so a server that drips would hold us;
-its client therefore runs in a thread that we wait for only so long. While all of
-those threads hang, nobody else waits.
+its client therefore runs in a thread that we wait for only so long: see `Slots` in
+`portal.core.deadlines`.
 
 Its address is checked as every address that the portal is given, each time: see
 `portal.core.outward`. The SDK resolves the host once more by itself, so that a name
@@ -11,15 +11,13 @@ that leads elsewhere a moment later is not seen; only operators can set the addr
 
 from __future__ import annotations
 
-import threading
-from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from typesafe_sdk import RetryPolicy, TypeSafeClient, TypeSafeError
 
+from portal.core.deadlines import Slots
 from portal.core.outward import AddressRefused, check_address
 
 if TYPE_CHECKING:
@@ -53,19 +51,10 @@ def ask(server: Server, state: Json, questions: Mapping[str, Any]) -> dict[str, 
         AdvisorFault: There is none within half a second, or its address is not to be
             spoken to.
     """
-    if not _free.acquire(blocking=False):
-        raise AdvisorFault("all calls to it hang")
     try:
-        future = _pool.submit(_call, server, state, questions)
-    except RuntimeError as error:
-        _free.release()
-        raise AdvisorFault("this process is ending") from error
-    future.add_done_callback(_release)
-    try:
-        return future.result(timeout=SECONDS)
-    except FutureTimeout as error:
-        future.cancel()
-        raise AdvisorFault(f"no answer within {SECONDS:g} s") from error
+        return _asking.run(lambda: _call(server, state, questions), SECONDS)
+    except TimeoutError as error:
+        raise AdvisorFault(str(error) or f"no answer within {SECONDS:g} s") from error
     except AddressRefused as error:
         raise AdvisorFault(error.message) from error
     except TypeSafeError as error:
@@ -75,12 +64,7 @@ def ask(server: Server, state: Json, questions: Mapping[str, Any]) -> dict[str, 
         raise AdvisorFault(type(error).__name__) from error
 
 
-_pool = ThreadPoolExecutor(THREADS, thread_name_prefix="advisor")
-_free = threading.BoundedSemaphore(THREADS)
-
-
-def _release(_future: Future[dict[str, Json]]) -> None:
-    _free.release()
+_asking = Slots(THREADS, "advisor")
 
 
 def _call(server: Server, state: Json, questions: Mapping[str, Any]) -> dict[str, Json]:
