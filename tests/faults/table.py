@@ -27,6 +27,13 @@ class Seen:
 seen: dict[str, Seen] = {}
 
 
+def tell(name: str, found: Seen) -> None:
+    """Put a row into the table; fail where something is doubled, lost or late."""
+    seen[name] = found
+    assert (found.duplicates, found.lost) == (0, 0)
+    assert found.healed_seconds <= HEALED_SECONDS
+
+
 def write() -> None:
     """Write the table with what this run saw, where that is asked for."""
     if os.environ.get("SLICEWISE_WRITE_DOCS") and seen:

@@ -13,9 +13,10 @@ from django.db.migrations.state import ProjectState
 
 from claims.domain.lifecycle import State
 from claims.models import ClaimRequest
+from tests.faults import table
 from tests.faults.counting import all_are, states_of, templates
 from tests.faults.table import HEALED_SECONDS
-from tests.faults.test_watcher_engine_faults import caught_up, note
+from tests.faults.test_watcher_engine_faults import caught_up
 from tests.faults.world import until
 from tests.integration.watcher import conftest as watching
 from tests.integration.watcher.conftest import assert_same
@@ -58,7 +59,7 @@ def test_postgres_is_restarted_while_a_watcher_watches(postgres, sim, add, comma
     since = time.monotonic()
     postgres.start()
 
-    note(
+    table.tell(
         "Postgres restarted while objects change",
         caught_up(cluster, since=since),
     )

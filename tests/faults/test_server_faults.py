@@ -18,10 +18,11 @@ from inventory.models import Cluster
 from portal.core.secrets import decrypt, encrypt
 from tests.cluster import credentials
 from tests.faults import faulty as kinds
+from tests.faults import table
 from tests.faults.counting import all_are
 from tests.faults.faulty import FaultyServer
 from tests.faults.table import HEALED_SECONDS
-from tests.faults.test_watcher_engine_faults import caught_up, note
+from tests.faults.test_watcher_engine_faults import caught_up
 from tests.faults.world import until
 from tests.integration.watcher import conftest as watching
 from tests.integration.watcher.conftest import assert_same
@@ -150,7 +151,7 @@ def test_a_watcher_whose_api_server_answers_badly(sim, add, watch):
         until(lambda: len(server.seen) == len(EVERY), seconds=HEALED_SECONDS)
         server.faults = ()
         found = caught_up(_directly(cluster, sim, add), since=time.monotonic())
-        note(f"API server, while it is watched: {', '.join(EVERY)}", found)
+        table.tell(f"API server, while it is watched: {', '.join(EVERY)}", found)
     finally:
         server.close()
 

@@ -57,12 +57,6 @@ def caught_up(cluster, *, since: float) -> Seen:
     )
 
 
-def note(name: str, found: Seen) -> None:
-    table.seen[name] = found
-    assert (found.duplicates, found.lost) == (0, 0)
-    assert found.healed_seconds <= HEALED_SECONDS
-
-
 def kill(process) -> float:
     process.send_signal(signal.SIGKILL)
     process.wait()
@@ -82,7 +76,9 @@ def test_watcher_killed_while_it_lists(sim, add, command, seconds):
     since = kill(first)
     command()
 
-    note(f"watcher killed {seconds} s into its lists", caught_up(cluster, since=since))
+    table.tell(
+        f"watcher killed {seconds} s into its lists", caught_up(cluster, since=since)
+    )
 
 
 def test_watcher_killed_while_it_watches(sim, add, command):
@@ -101,7 +97,7 @@ def test_watcher_killed_while_it_watches(sim, add, command):
     stop.set()
     thread.join()
 
-    note("watcher killed while objects change", caught_up(cluster, since=since))
+    table.tell("watcher killed while objects change", caught_up(cluster, since=since))
 
 
 def _change(sim, stop: threading.Event) -> None:
@@ -186,7 +182,7 @@ def test_engine_dies_or_hangs_while_it_allocates(
     healed = time.monotonic() - since
     thread.join(20)
     word = "killed" if how == signal.SIGKILL else "hangs"
-    note(
+    table.tell(
         f"engine {word} while it allocates",
         Seen(1, "answered", healed, 0, int(found != wanted)),
     )
@@ -201,7 +197,7 @@ def test_engine_killed_between_questions(transactional_db, load_fleets):
 
     found = preview(fleet, [ONE]).document()
 
-    note(
+    table.tell(
         "engine killed between questions",
         Seen(1, "answered", time.monotonic() - since, 0, int(found != wanted)),
     )
@@ -224,7 +220,7 @@ def test_engine_without_memory(transactional_db, load_fleets, now):
 
     found = preview(fleet, [ONE]).document()
 
-    note(
+    table.tell(
         "engine out of memory",
         Seen(1, "answered", time.monotonic() - since, 0, int(found != wanted)),
     )
