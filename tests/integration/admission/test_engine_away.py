@@ -82,25 +82,25 @@ def waiting(cluster, *names, **asked):
         stored(cluster, body)
 
 
-def test_no_budget_is_locked_while_the_engine_is_asked(gpus, budget, ask, log):
-    budget(vram_hard=100_000)
+def judged_beside_two(gpus, ask, log):
+    """Have one more claim judged; the engine is asked of all, and no longer once locked."""
     waiting(gpus, "x", "y")
 
     assert ask(claim(SPACE, deviceClassName=GPU_CLASS))["allowed"] is True
 
     assert log.count("engine") >= 3
     assert "engine" not in log[log.index("lock") :]
+
+
+def test_no_budget_is_locked_while_the_engine_is_asked(gpus, budget, ask, log):
+    budget(vram_hard=100_000)
+    judged_beside_two(gpus, ask, log)
 
 
 def test_no_limit_is_locked_while_the_engine_is_asked(gpus, rule, ask, log):
     params = {"namespaces": [SPACE], "vramGib": 100_000}
     rule("gib", kind="limits", params=params)
-    waiting(gpus, "x", "y")
-
-    assert ask(claim(SPACE, deviceClassName=GPU_CLASS))["allowed"] is True
-
-    assert log.count("engine") >= 3
-    assert "engine" not in log[log.index("lock") :]
+    judged_beside_two(gpus, ask, log)
 
 
 def test_a_claim_seen_since_then_counts_as_unknown(gpus, rule, ask, monkeypatch):
